@@ -1,0 +1,129 @@
+"""Tables on disk: one Parquet file per partition, written whole or not at all. No Dagster, no domain logic.
+
+A file carries in its Parquet metadata the fingerprint of what it was made from, so that a rerun can skip it.
+"""
+
+import hashlib
+import os
+import re
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from ml.errors import InputError
+from ml.tables.declared import TABLES
+from ml.tables.schema import Partitioning, Table
+
+FINGERPRINT_KEY = "interject.fingerprint"
+WHOLE_TABLE = "all"
+_SAFE = re.compile(r"[A-Za-z0-9.-]")
+
+
+def encode_key(identifier: str) -> str:
+    """Identifier as a partition key and file name: ``/`` becomes ``__``, any byte outside ``[A-Za-z0-9.-]`` becomes ``_xx`` (hex).
+
+    Reversible (``decode_key``), without separators that file systems, Dagster ranges (``...``) or globs read.
+    """
+    parts = []
+    for part in identifier.split("/"):
+        escaped = "".join(c if _SAFE.fullmatch(c) else "".join(f"_{byte:02x}" for byte in c.encode()) for c in part)
+        parts.append(escaped.replace("..", "._2e"))
+    return "__".join(parts)
+
+
+def decode_key(key: str) -> str:
+    """Inverse of ``encode_key``."""
+    slashed = [part for part in re.split(r"__", key)]
+    return "/".join(_decode_part(part) for part in slashed)
+
+
+def _decode_part(part: str) -> str:
+    out = bytearray()
+    index = 0
+    while index < len(part):
+        if part[index] == "_":
+            out.append(int(part[index + 1 : index + 3], 16))
+            index += 3
+        else:
+            out += part[index].encode()
+            index += 1
+    return out.decode()
+
+
+def fingerprint(*parts: object) -> str:
+    """Short hash of the text forms of ``parts``."""
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:24]
+
+
+def table(name: str) -> Table:
+    try:
+        return TABLES[name]
+    except KeyError:
+        raise InputError(f"there is no table {name!r}", remedy=f"Tables: {', '.join(sorted(TABLES))}") from None
+
+
+@dataclass(frozen=True)
+class TableStore:
+    """All tables below one folder: ``<root>/<table>/<partition key>.parquet``."""
+
+    root: Path
+
+    def path(self, name: str, partition: str = WHOLE_TABLE) -> Path:
+        declared = table(name)
+        if (declared.partitioning is Partitioning.SINGLE) != (partition == WHOLE_TABLE):
+            raise InputError(f"table is cut by {declared.partitioning}, partition {partition!r} does not fit", file=name)
+        return self.root / name / f"{encode_key(partition)}.parquet"
+
+    def write(self, name: str, frame: pl.DataFrame, partition: str = WHOLE_TABLE, *, made_from: str = "") -> Path:
+        """Check ``frame`` against the declared schema and put it in place in one rename; ``made_from`` is its fingerprint."""
+        checked = table(name).check(frame)
+        path = self.path(name, partition)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+        try:
+            checked.write_parquet(temporary, compression="zstd", metadata={FINGERPRINT_KEY: made_from})
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return path
+
+    def made_from(self, name: str, partition: str = WHOLE_TABLE) -> str | None:
+        """Fingerprint that the partition was made from; None where the file is absent or not a whole Parquet file."""
+        try:
+            found = pq.read_metadata(self.path(name, partition)).metadata or {}
+        except (FileNotFoundError, pq.lib.ArrowInvalid):
+            return None
+        return found.get(FINGERPRINT_KEY.encode(), b"").decode()
+
+    def has(self, name: str, partition: str = WHOLE_TABLE) -> bool:
+        return self.made_from(name, partition) is not None
+
+    def partitions(self, name: str) -> list[str]:
+        """Identifiers of the partitions on disk, sorted."""
+        return sorted(decode_key(path.stem) for path in (self.root / table(name).name).glob("*.parquet") if not path.name.startswith("."))
+
+    def read(self, name: str, partition: str = WHOLE_TABLE) -> pl.DataFrame:
+        """One partition; an absent one is an empty frame with the declared columns."""
+        path = self.path(name, partition)
+        return pl.read_parquet(path).select(table(name).polars_schema.names()) if path.exists() else table(name).empty()
+
+    def scan(self, name: str, partitions: Iterable[str] | None = None) -> pl.LazyFrame:
+        """The table, or the named partitions of it that exist, as one lazy scan; an empty typed frame when there is none."""
+        declared = table(name)
+        folder = self.root / name
+        chosen = None if partitions is None else [self.path(name, p) for p in partitions]
+        paths = (
+            sorted(p for p in folder.glob("*.parquet") if not p.name.startswith("."))
+            if chosen is None
+            else [p for p in chosen if p.exists()]
+        )
+        if not paths:
+            return declared.empty().lazy()
+        return pl.scan_parquet(paths, schema=declared.polars_schema, extra_columns="ignore").select(declared.polars_schema.names())
+
+    def drop(self, name: str, partition: str) -> None:
+        self.path(name, partition).unlink(missing_ok=True)
