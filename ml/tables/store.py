@@ -37,8 +37,7 @@ def encode_key(identifier: str) -> str:
 
 def decode_key(key: str) -> str:
     """Inverse of ``encode_key``."""
-    slashed = [part for part in re.split(r"__", key)]
-    return "/".join(_decode_part(part) for part in slashed)
+    return "/".join(_decode_part(part) for part in key.split("__"))
 
 
 def _decode_part(part: str) -> str:
