@@ -1,0 +1,345 @@
+"""The one settings file: where data lives, which sources are on, which backend each stage uses, mixes, experiments, compute.
+
+Read from ``interject.toml`` beside the project (or the file that ``INTERJECT_SETTINGS`` names); every value can be overridden by an
+environment variable ``INTERJECT_<SECTION>__<KEY>``, e.g. ``INTERJECT_NARRATION__BACKEND=openai``. Without a file the defaults
+run the sample kitchen. Secrets are never settings: a backend names the environment variable that holds its key.
+"""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from ml.errors import InputError
+
+SETTINGS_VARIABLE = "INTERJECT_SETTINGS"
+OTHER_VARIABLES = {SETTINGS_VARIABLE, "INTERJECT_SHARED"}
+DEFAULT_FILE = Path("interject.toml")
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class SourceKind(StrEnum):
+    CAPTAINCOOK4D = "captaincook4d"
+    EGO4D_GOALSTEP = "ego4d_goalstep"
+    EGO4D_NARRATIONS = "ego4d_narrations"
+    EGOEXO4D = "egoexo4d"
+    QICD = "qicd"
+    EGO_MC_BENCH = "ego_mc_bench"
+
+
+class Source(Section):
+    kind: SourceKind
+    """Which importer reads it."""
+    annotations: Path
+    """Folder of the annotation files, in the dataset's own layout."""
+    videos: Path | None = None
+    """Folder of the videos; without it the text stages still run."""
+    split_file: str | None = None
+    """Split file inside the annotations, where the dataset has several."""
+    counterfactuals: bool = False
+    """Whether its clean steps become EGO-CoMist pairs."""
+    mistake_types: tuple[str, ...] = ("measurement", "preparation", "technique", "temperature", "timing")
+    """Mistake types that its texts are detailed enough for; descriptive sources give preparation and technique only."""
+
+
+class RawVideos(Section):
+    folder: Path = Path("raw_videos")
+    """Folder that the sensor watches; relative to ``data``."""
+    stable_ticks: int = Field(2, ge=1)
+    """Ticks over which size and modification time must not change."""
+    tick_seconds: float = Field(20.0, gt=0, lt=60)
+    """Time that one sensor tick may spend looking at files."""
+
+
+class NarrationBackend(StrEnum):
+    EMBEDDED = "embedded"
+    TRANSFORMERS = "transformers"
+    OPENAI = "openai"
+
+
+class Narration(Section):
+    backend: NarrationBackend = NarrationBackend.EMBEDDED
+    """``embedded`` knows the sample kitchen only; real video needs ``transformers`` or ``openai``."""
+    model: str | None = None
+    """Model folder or name; for ``embedded`` the weights that the package ships."""
+    base_url: str | None = None
+    """OpenAI-compatible server, e.g. http://localhost:8000/v1."""
+    api_key_variable: str = "OPENAI_API_KEY"
+    """Environment variable that holds the key."""
+    frames_per_second: float = Field(2.0, gt=0)
+    size: tuple[int, int] = (64, 64)
+    """Width and height that frames are resized to while decoding."""
+    max_in_flight: int = Field(8, ge=1)
+    device: str = "auto"
+    """``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
+
+
+class LLMBackend(StrEnum):
+    RULES = "rules"
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+class LLM(Section):
+    backend: LLMBackend = LLMBackend.RULES
+    """``rules`` is offline, deterministic and free."""
+    model: str | None = None
+    base_url: str | None = None
+    api_key_variable: str | None = None
+    """Environment variable that holds the key; default ANTHROPIC_API_KEY or OPENAI_API_KEY."""
+    max_in_flight: int = Field(16, ge=1)
+    max_tokens: int = Field(512, ge=1)
+    budget_usd: float | None = Field(None, gt=0)
+    """A run stops before the call that would pass it."""
+    budget_calls: int | None = Field(None, gt=0)
+    max_failed_share: float = Field(0.2, ge=0, le=1)
+    """A stage fails when a larger share of its rows failed."""
+
+    @model_validator(mode="after")
+    def _model_named(self) -> "LLM":
+        if self.backend is not LLMBackend.RULES and not self.model:
+            raise ValueError(f"backend {self.backend.value!r} needs `model`")
+        return self
+
+
+class Stages(Section):
+    attributes: LLM = LLM()
+    counterfactuals: LLM = LLM()
+    feedback_timestamps: LLM = LLM()
+
+
+class Counterfactuals(Section):
+    minimum_timing_change_s: float = Field(2.0, gt=0)
+    """Smallest change of a duration. The paper uses 15 s; the sample kitchen cooks for seconds, so its default is smaller."""
+
+
+class Embeddings(Section):
+    model: str | None = None
+    """Sentence-transformers folder or name; default all-MiniLM-L6-v2 from the installed package."""
+
+
+class Selection(Section):
+    max_original_similarity: float = Field(0.995, gt=0, le=1)
+    """Cosine above which an alternative counts as the same instruction; changed numbers and levels are told apart by rule."""
+    max_duplicate_similarity: float = Field(0.995, gt=0, le=1)
+    max_repeats: int | None = Field(None, ge=1)
+    """How often one pair of texts may stand over all recordings; none: no cap."""
+    max_benchmark_similarity: float | None = Field(None, gt=0, le=1)
+    """Cosine to a benchmark instruction above which a pair is left out. None: the sample kitchen has few sentences; 0.95 suits real data."""
+    balance: bool = True
+
+
+class Mix(Section):
+    weights: dict[str, float]
+    """Share of draws by dataset: ego_comist, or the name of a source."""
+
+    @field_validator("weights")
+    @classmethod
+    def _positive(cls, value: dict[str, float]) -> dict[str, float]:
+        if not value or any(weight <= 0 for weight in value.values()):
+            raise ValueError("weights must be positive, at least one")
+        return value
+
+
+class Experiment(Section):
+    mix: str
+    """Mix that it is tuned on."""
+    base: str = "embedded"
+    """``embedded``, or a Qwen3-VL / Qwen3.5 folder or name for transformers."""
+    steps: int = Field(600, ge=1)
+    batch_size: int = Field(16, ge=2)
+    learning_rate: float = Field(1e-3, gt=0)
+    lora_rank: int = Field(64, ge=1)
+    seed: int = 0
+    save_every: int = Field(100, ge=1)
+    """Steps between resumable states."""
+    device: str = "auto"
+
+
+class Benchmarks(Section):
+    experiments: tuple[str, ...] = ("always_silent", "alert_every_10_s", "duration_timer", "untuned_base", "comist_plus")
+    """Floors, the untuned base and tuned experiments, in leaderboard order."""
+    protocols: tuple[str, ...] = (
+        "counterfactual_steps.per_step",
+        "counterfactual_steps_unseen.per_step",
+        "ego_mc_bench.per_step",
+        "ego_mc_bench.full_recipe",
+        "ego_mc_bench_unseen.per_step",
+    )
+    """``<benchmark>.<per_step|full_recipe>``."""
+
+
+class ExecutorKind(StrEnum):
+    IN_PROCESS = "in_process"
+    MULTIPROCESS = "multiprocess"
+    RAY = "ray"
+    KUBERNETES = "kubernetes"
+
+
+class Compute(Section):
+    """How one compute class runs its steps."""
+
+    executor: ExecutorKind = ExecutorKind.IN_PROCESS
+    max_concurrent: int = Field(1, ge=1)
+    slots: int = Field(1, ge=1)
+    """Slots of the pool over all runs."""
+    gpus_per_step: float = Field(0.0, ge=0)
+    """What Ray or Kubernetes is asked for."""
+    image: str | None = None
+    """Container image for Kubernetes."""
+
+
+class ComputeClasses(Section):
+    cpu: Compute = Compute(executor=ExecutorKind.MULTIPROCESS, max_concurrent=2, slots=2)
+    llm: Compute = Compute()
+    gpu: Compute = Compute()
+
+
+def _default_sources() -> dict[str, Source]:
+    kitchen = Path("sample_kitchen")
+    return {
+        "kitchen_captaincook4d": Source(
+            kind=SourceKind.CAPTAINCOOK4D, annotations=kitchen / "captaincook4d", videos=kitchen / "captaincook4d", counterfactuals=True
+        ),
+        "kitchen_goalstep": Source(
+            kind=SourceKind.EGO4D_GOALSTEP, annotations=kitchen / "ego4d_goalstep", videos=kitchen / "ego4d_goalstep"
+        ),
+        "kitchen_qicd": Source(kind=SourceKind.QICD, annotations=kitchen / "qicd", videos=kitchen / "qicd"),
+        "kitchen_ego_mc_bench": Source(kind=SourceKind.EGO_MC_BENCH, annotations=kitchen / "ego_mc_bench", videos=kitchen / "ego_mc_bench"),
+    }
+
+
+def _default_mixes() -> dict[str, Mix]:
+    return {"comist_plus": Mix(weights={"ego_comist": 0.6, "kitchen_qicd": 0.3, "kitchen_goalstep": 0.1})}
+
+
+def _default_experiments() -> dict[str, Experiment]:
+    return {"comist_plus": Experiment(mix="comist_plus")}
+
+
+class Settings(BaseSettings):
+    """All settings. Paths are relative to ``data`` unless absolute."""
+
+    model_config = SettingsConfigDict(
+        extra="forbid",
+        frozen=True,
+        env_prefix="INTERJECT_",
+        env_nested_delimiter="__",
+        use_attribute_docstrings=True,
+        nested_model_default_partial_update=True,
+    )
+
+    data: Path = Path("data")
+    """Everything the platform writes: tables, videos, caches, checkpoints, the Dagster home."""
+    sample_kitchen: bool = True
+    """Whether the sample kitchen is made and its sources are on."""
+    sample_kitchen_share: float = Field(1.0, gt=0, le=1)
+    """Share of the default sample kitchen to make; smaller for a quick look."""
+    sources: dict[str, Source] = Field(default_factory=dict)
+    """Further sources by name; the sample kitchen's own come on their own."""
+    raw_videos: RawVideos = RawVideos()
+    narration: Narration = Narration()
+    stages: Stages = Stages()
+    counterfactuals: Counterfactuals = Counterfactuals()
+    embeddings: Embeddings = Embeddings()
+    selection: Selection = Selection()
+    mixes: dict[str, Mix] = Field(default_factory=_default_mixes)
+    experiments: dict[str, Experiment] = Field(default_factory=_default_experiments)
+    benchmarks: Benchmarks = Benchmarks()
+    compute: ComputeClasses = ComputeClasses()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, settings_file())
+
+    @model_validator(mode="after")
+    def _names_resolve(self) -> "Settings":
+        known = {"ego_comist", *self.all_sources()}
+        for name, mix in self.mixes.items():
+            if unknown := sorted(mix.weights.keys() - known):
+                raise ValueError(f"mixes.{name}.weights: no dataset {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
+        for name, experiment in self.experiments.items():
+            if experiment.mix not in self.mixes:
+                raise ValueError(f"experiments.{name}.mix: no mix {experiment.mix!r}; allowed: {', '.join(sorted(self.mixes))}")
+        allowed = {"always_silent", "alert_every_10_s", "duration_timer", "untuned_base", *self.experiments}
+        if unknown_experiments := [name for name in self.benchmarks.experiments if name not in allowed]:
+            raise ValueError(f"benchmarks.experiments: no {unknown_experiments[0]!r}; allowed: {', '.join(sorted(allowed))}")
+        return self
+
+    def all_sources(self) -> dict[str, Source]:
+        """Sources that are on, with absolute folders."""
+        chosen = (_default_sources() if self.sample_kitchen else {}) | self.sources
+        return {
+            name: source.model_copy(
+                update={"annotations": self.path(source.annotations), "videos": None if source.videos is None else self.path(source.videos)}
+            )
+            for name, source in chosen.items()
+        }
+
+    def path(self, relative: Path) -> Path:
+        return (self.data.absolute() / relative.expanduser()).absolute()
+
+
+def settings_file() -> Path:
+    return Path(os.environ.get(SETTINGS_VARIABLE, DEFAULT_FILE))
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from file and environment, or ``InputError`` that names every wrong key or value and what is allowed."""
+    named = os.environ.get(SETTINGS_VARIABLE)
+    if named and not Path(named).is_file():
+        raise InputError("the file does not exist", file=named, remedy=f"Mend or unset {SETTINGS_VARIABLE}")
+    _refuse_unknown_variables()
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise InputError(_explain(error), file=settings_file(), remedy="Mend the value in the file or the environment variable") from error
+    except ValueError as error:  # a TOML syntax error, or a settings source that cannot parse a variable
+        raise InputError(str(error), file=settings_file(), remedy="Mend the syntax") from error
+
+
+def _refuse_unknown_variables() -> None:
+    for variable in os.environ:
+        if not variable.startswith("INTERJECT_") or variable in OTHER_VARIABLES:
+            continue
+        section = variable.removeprefix("INTERJECT_").split("__")[0].lower()
+        if section not in Settings.model_fields:
+            raise InputError("no such setting", file="environment", field=variable, remedy=f"Sections: {', '.join(Settings.model_fields)}")
+
+
+def _explain(error: ValidationError) -> str:
+    return "; ".join(_explain_one(item) for item in error.errors(include_url=False))
+
+
+def _explain_one(item: Any) -> str:
+    place = ".".join(str(part) for part in item["loc"]) or "settings"
+    if item["type"] == "extra_forbidden":
+        return f"{place}: no such key; allowed: {', '.join(_keys_at(item['loc'][:-1]))}"
+    given = "" if isinstance(item["input"], dict | BaseModel) else f" (given {item['input']!r})"
+    return f"{place}: {item['msg']}{given}"
+
+
+def _keys_at(location: tuple[int | str, ...]) -> list[str]:
+    """Field names of the section at a location; names inside a mapping of sections are skipped."""
+    model: type[BaseModel] | None = Settings
+    for part in location:
+        if model is None:
+            break
+        if str(part) in model.model_fields:
+            annotation: Any = model.model_fields[str(part)].annotation
+            arguments = getattr(annotation, "__args__", ())
+            model = next((a for a in (annotation, *reversed(arguments)) if isinstance(a, type) and issubclass(a, BaseModel)), None)
+    return sorted(model.model_fields) if model else []
