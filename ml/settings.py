@@ -131,7 +131,7 @@ class Selection(Section):
     max_repeats: int | None = Field(None, ge=1)
     """How often one pair of texts may stand over all recordings; none: no cap."""
     max_benchmark_similarity: float | None = Field(None, gt=0, le=1)
-    """Cosine to a benchmark instruction above which a pair is left out. None: the sample kitchen has few sentences; 0.95 suits real data."""
+    """Cosine to a benchmark instruction above which a pair is left out. None: the sample kitchen has few sentences. Real data: 0.95."""
     balance: bool = True
 
 

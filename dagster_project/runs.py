@@ -1,0 +1,95 @@
+"""Running a job from the command line, in this process, with its own executor, partitions and pools; progress is read from files."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+from dagster._core.definitions.reconstruct import build_reconstructable_job  # the only way to name a job that has arguments
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
+
+from ml.progress import Snapshot, read_progress
+
+POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    job: str
+    run_id: str
+    success: bool
+    seconds: float
+    message: str | None
+
+
+def partition_tags(keys: Sequence[str]) -> dict[str, str]:
+    """Run tags for one partition or a contiguous range of partitions."""
+    if not keys:
+        return {}
+    if len(keys) == 1:
+        return {"dagster/partition": keys[0]}
+    return {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
+
+
+def run_job(instance: dg.DagsterInstance, job: str, *, tags: dict[str, str] | None = None) -> RunOutcome:
+    """Execute a job to its end. Failure is an outcome, not an exception."""
+    reconstructable = build_reconstructable_job("dagster_project.jobs", "job_named", reconstructable_args=(job,))
+    started = time.monotonic()
+    with dg.execute_job(reconstructable, instance=instance, tags=tags or {}, raise_on_error=False) as result:
+        message = None
+        if not result.success:
+            failures = [event for event in result.all_events if event.is_failure]
+            message = _failure_text(failures[0]) if failures else "the run failed before its first step"
+        return RunOutcome(job, result.run_id, result.success, time.monotonic() - started, message)
+
+
+def _failure_text(event: dg.DagsterEvent) -> str:
+    data = event.event_specific_data
+    error = getattr(data, "error", None)
+    user = getattr(data, "user_failure_data", None)
+    if user is not None and user.description:
+        return str(user.description)
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error.message.strip() if error is not None else (event.message or "")
+
+
+def quiet_dagster(log_file: Path) -> None:
+    """Send Dagster's console log to a file, so that progress stays readable."""
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(log_file)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("dagster")
+    logger.handlers = [handler]
+    logger.propagate = False
+
+
+class ProgressWatch:
+    """Polls the progress files of the stages of one run in a thread and hands each change to ``show``."""
+
+    def __init__(self, folder: Path, stages: Sequence[str], show: Callable[[Snapshot], None]) -> None:
+        self._folder, self._stages, self._show = folder, stages, show
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+
+    def __enter__(self) -> "ProgressWatch":
+        for stage in self._stages:
+            (self._folder / f"{stage}.json").unlink(missing_ok=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _poll(self) -> None:
+        last: Snapshot | None = None
+        while not self._stop.wait(POLL_S):
+            for stage in self._stages:
+                snapshot = read_progress(self._folder, stage)
+                if snapshot is not None and snapshot != last:
+                    last = snapshot
+                    self._show(snapshot)
