@@ -1,0 +1,506 @@
+"""What each step kind looks like at a time: the still part (drawn once per state and kept) and the part that moves.
+
+A scene is a function of the step's actions. `state` returns everything the still picture depends on, as a hashable value.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+
+from ml.sample_kitchen import props
+from ml.sample_kitchen.canvas import Canvas, blend, shade
+from ml.sample_kitchen.hands import Act, Action
+from ml.sample_kitchen.script import Step
+from ml.sample_kitchen.truth import timer_shows
+from ml.sample_kitchen.world import CUP_ITEMS, TIMER_SEGMENT_S, UNSEEN_ITEMS, VALUES, Colour, Kind, View, colour_of
+
+SHARE_STEPS = 12
+RING = tuple((0.58 + 0.15 * math.cos(a), 0.58 + 0.135 * math.sin(a)) for a in (-1.57 + 1.2566 * i for i in range(5)))
+JAR = (0.15, 0.42)
+
+
+class Scene(ABC):
+    """The pictures of one step."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.item = step.instruction.item
+        self.colour: Colour = colour_of(step.instruction.kind, self.item)
+        self.actions = step.actions
+
+    def active(self, at_s: float) -> Action | None:
+        """The action going on at `at_s`."""
+        return next((a for a in self.actions if a.start_s <= at_s < a.end_s), None)
+
+    def last(self, at_s: float, *names: Act) -> Action | None:
+        """The latest action of these names that has begun."""
+        return next((a for a in reversed(self.actions) if a.name in names and a.start_s <= at_s), None)
+
+    def count(self, at_s: float, name: Act) -> int:
+        """How many actions of this name have had their effect."""
+        return sum(a.name is name and a.moment_s <= at_s for a in self.actions)
+
+    def progress(self, at_s: float, *names: Act) -> tuple[str, int]:
+        """Value and share of the latest work, the share in twelfths."""
+        work = self.last(at_s, *names)
+        if work is None:
+            return "", 0
+        through = min(1.0, (at_s - work.start_s) / max(1e-6, work.end_s - work.start_s))
+        share = work.from_share + (work.to_share - work.from_share) * through
+        return str(work.value), int(share * SHARE_STEPS + 1e-6)
+
+    def resting(self, at_s: float) -> str:
+        """The value whose tool lies on the counter, or an empty string."""
+        last = self.last(at_s, Act.REST, Act.BEAT, Act.TIN, Act.WASH, Act.CUT, Act.MIX, Act.HOLD)
+        return str(last.value) if last is not None and last.name is Act.REST and at_s >= last.moment_s else ""
+
+    @abstractmethod
+    def state(self, at_s: float) -> Hashable:
+        """Everything that the still picture depends on."""
+
+    @abstractmethod
+    def still(self, c: Canvas, at_s: float) -> None:
+        """Draws the things that do not move."""
+
+    def moving(self, c: Canvas, at_s: float) -> None:
+        """Draws what moves at this time, distractors included."""
+        action = self.active(at_s)
+        if action is None:
+            return
+        through = (at_s - action.start_s) / (action.end_s - action.start_s)
+        match action.name:
+            case Act.WIPE:
+                x = 0.3 + 0.4 * abs(math.sin(2 * at_s + self.step.phase))
+                c.slab(x, 0.92, 0.24, 0.12, (255, 240, 110), (200, 180, 60), 0.02)
+                props.hand(c, x + 0.04, 0.93)
+            case Act.CUP:
+                y = 0.86 - 0.36 * math.sin(math.pi * through)
+                c.slab(0.14, y, 0.15, 0.18, (255, 110, 180), (180, 60, 120), 0.03)
+                props.hand(c, 0.17, y + 0.02, left=True)
+            case _:
+                self.act(c, action, through, at_s)
+
+    @abstractmethod
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        """Draws an action of the step, `through` of it done."""
+
+
+class CountScene(Scene):
+    """Measures into a bowl, or slices onto a plate."""
+
+    @property
+    def slices(self) -> bool:
+        return self.step.instruction.kind is Kind.PLACE
+
+    def _amount(self, at_s: float) -> int:
+        return self.count(at_s, Act.SCOOP) + self.count(at_s, Act.PLACE) - self.count(at_s, Act.UNSCOOP) - self.count(at_s, Act.UNPLACE)
+
+    def _store(self, at_s: float) -> str:
+        """Where the jar or pack is: here, moving or gone."""
+        moved = self.last(at_s, Act.AWAY, Act.BRING)
+        if moved is None:
+            return "here"
+        if at_s < moved.moment_s:
+            return "moving"
+        return "gone" if moved.name is Act.AWAY else "here"
+
+    def state(self, at_s: float) -> Hashable:
+        return self._amount(at_s), self._store(at_s)
+
+    def _draw_store(self, c: Canvas, x: float, y: float) -> None:
+        (props.pack if self.slices else props.jar)(c, x, y, self.colour)
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        if self.slices:
+            x, y = props.CENTRE
+            c.ellipse(x + 0.02, y + 0.03, 0.68, 0.62, shade(c.look.counter, 0.78))
+            c.ellipse(x, y, 0.66, 0.60, c.look.bowl, shade(c.look.bowl, 0.62), 0.012)
+            c.ellipse(x, y, 0.55, 0.50, (226, 228, 226), (190, 194, 194))
+        else:
+            props.bowl(c)
+        for x, y in RING[: self._amount(at_s)]:
+            if self.slices:
+                props.food_slice(c, x, y, self.item, self.colour)
+            else:
+                props.heap(c, x, y, self.colour, 0.2 if self.item in CUP_ITEMS else 0.17)
+        if self._store(at_s) == "here":
+            self._draw_store(c, *JAR)
+
+    def _carry(self, c: Canvas, x: float, y: float, full: bool) -> None:
+        if self.slices:
+            if full:
+                props.food_slice(c, x, y, self.item, self.colour)
+            props.hand(c, x + 0.10, y + 0.02)
+        else:
+            props.scoop_tool(c, x, y, self.item in CUP_ITEMS, self.colour if full else None)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        amount = self._amount(at_s)
+        match action.name:
+            case Act.AWAY | Act.BRING:
+                done = min(1.0, (at_s - action.start_s) / (action.moment_s - action.start_s))
+                back = 1 - done if action.name is Act.BRING else done
+                x, y = JAR[0] - 0.5 * back, JAR[1] + 0.06 * back
+                if self._store(at_s) == "moving":
+                    self._draw_store(c, x, y)
+                    props.hand(c, x + 0.13, y + 0.12, left=c.look.view is View.HEAD)
+            case Act.SCOOP | Act.PLACE:
+                target = RING[min(4, amount if through < 0.62 else amount - 1)]
+                x, y = target[0], target[1] - (0.16 if not self.slices else 0.0)
+                if through < 0.22:
+                    self._carry(c, JAR[0] + 0.06, JAR[1] - 0.04, full=through > 0.14)
+                elif through < 0.5:
+                    share = (through - 0.22) / 0.28
+                    self._carry(c, JAR[0] + 0.06 + (x - JAR[0] - 0.06) * share, JAR[1] - 0.04 + (y - JAR[1] + 0.04) * share, True)
+                elif through < 0.78:
+                    if not self.slices and through > 0.54:
+                        c.poly([(x - 0.06, y + 0.03), (x + 0.04, y + 0.03), (x + 0.03, y + 0.15), (x - 0.04, y + 0.15)], self.colour)
+                    self._carry(c, x, y, full=through < 0.62)
+                else:
+                    share = (through - 0.78) / 0.22
+                    self._carry(c, x + (0.4 - x) * share, y + (0.3 - y) * share, False)
+            case _:
+                x, y = RING[min(4, amount if through >= 0.4 else max(0, amount - 1))]
+                if through < 0.4:
+                    self._carry(c, x + 0.1 * (0.4 - through), y - 0.04, False)
+                else:
+                    share = (through - 0.4) / 0.6
+                    self._carry(c, x + (JAR[0] - x) * share, y - 0.04 + (JAR[1] - y) * share, True)
+
+
+class BeatScene(Scene):
+    """Beating with a whisk or a fork."""
+
+    def state(self, at_s: float) -> Hashable:
+        return self.progress(at_s, Act.BEAT)[1] // 2, self.resting(at_s)
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        props.bowl(c)
+        foam = self.progress(at_s, Act.BEAT)[1] // 2
+        liquid = blend(self.colour, (255, 248, 214), 0.1 * foam)
+        c.ellipse(0.58, 0.6, 0.46, 0.41, liquid, shade(liquid, 0.85))
+        if foam == 0 and self.item == "eggs":
+            for x in (0.5, 0.66):
+                c.ellipse(x, 0.6, 0.14, 0.12, (250, 164, 30))
+        match self.resting(at_s):
+            case "whisk":
+                props.whisk(c, 0.12, 0.72, held=False)
+            case "fork":
+                props.fork(c, 0.12, 0.72, held=False)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        if action.name is Act.REST:
+            x, y = 0.55 - 0.43 * min(1.0, through / 0.7), 0.58 + 0.14 * min(1.0, through / 0.7)
+            if self.resting(at_s):
+                return
+        elif action.name is Act.HOLD:
+            x, y = 0.58, 0.56
+        else:
+            angle = 6.0 * at_s + self.step.phase
+            x, y = 0.58 + 0.12 * math.cos(angle), 0.58 + 0.09 * math.sin(angle)
+        (props.whisk if action.value == "whisk" else props.fork)(c, x, y)
+        if c.look.view is View.HEAD:
+            props.hand(c, 0.27, 0.72, left=True)
+
+
+class TinScene(Scene):
+    """Greasing a tin or lining it with paper."""
+
+    def state(self, at_s: float) -> Hashable:
+        return self.progress(at_s, Act.TIN, Act.CLEAR), self.resting(at_s)
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        c.slab(0.54, 0.61, 0.80, 0.58, shade(c.look.counter, 0.78))
+        rim = shade(self.colour, 0.7)
+        c.slab(0.52, 0.58, 0.80, 0.58, rim, shade(rim, 0.6), 0.03)
+        c.slab(0.52, 0.58, 0.68, 0.46, self.colour, shade(self.colour, 0.8), 0.02)
+        value, share = self.progress(at_s, Act.TIN, Act.CLEAR)
+        if value == "grease":
+            for i in range(share * 7 // SHARE_STEPS):
+                c.line([(0.23 + 0.095 * i, 0.40), (0.25 + 0.095 * i, 0.76)], props.BUTTER, 0.066)
+                c.line([(0.22 + 0.095 * i, 0.42), (0.23 + 0.095 * i, 0.6)], (255, 248, 200), 0.016)
+        elif share:
+            width = 0.66 * share / SHARE_STEPS
+            c.rect(0.19 + width / 2, 0.58, width, 0.46, props.WHITE, (196, 196, 190))
+            c.line([(0.19, 0.5), (0.19 + width, 0.5)], (226, 226, 220), 0.01)
+            if share < SHARE_STEPS:
+                c.slab(0.19 + width, 0.58, 0.07, 0.52, (232, 228, 216), (150, 146, 136), 0.03)
+        match self.resting(at_s):
+            case "grease":
+                props.brush(c, 0.12, 0.95, held=False)
+            case "line":
+                c.slab(0.14, 0.95, 0.2, 0.08, (232, 228, 216), (150, 146, 136), 0.03)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        share = self.progress(at_s, Act.TIN, Act.CLEAR)[1] / SHARE_STEPS
+        x = 0.22 + 0.62 * share
+        if action.name is Act.CLEAR:
+            c.slab(x, 0.58, 0.16, 0.3, (120, 190, 230), (60, 120, 170), 0.03)
+            props.hand(c, x + 0.03, 0.6)
+        elif action.name is Act.REST:
+            if not self.resting(at_s):
+                props.hand(c, x - 0.5 * through, 0.66 + 0.2 * through)
+        elif action.value == "grease":
+            y = 0.58 + (0.15 * math.sin(5.5 * at_s + self.step.phase) if action.name is Act.TIN else 0)
+            props.brush(c, x, y)
+        else:
+            props.hand(c, x + 0.03, 0.66 + 0.03 * math.sin(3 * at_s))
+            if c.look.view is View.HEAD:
+                props.hand(c, 0.2, 0.7, left=True)
+
+
+class WashScene(Scene):
+    """Peeling or rinsing a vegetable."""
+
+    def state(self, at_s: float) -> Hashable:
+        return self.progress(at_s, Act.WASH), self.resting(at_s)
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        value, share = self.progress(at_s, Act.WASH)
+        props.board(c)
+        if value == "rinse" and share:
+            size = 0.35 + 0.5 * share / SHARE_STEPS
+            c.ellipse(0.52, 0.66, size, size * 0.5, props.WATER, (70, 150, 220))
+        c.slab(0.5, 0.64, 0.56, 0.2, self.colour, shade(self.colour, 0.62), 0.09)
+        if value == "peel" and share:
+            flesh = blend(self.colour, (255, 246, 205), 0.68)
+            width = 0.5 * share / SHARE_STEPS
+            c.slab(0.25 + width / 2, 0.64, width, 0.16, flesh, None, 0.03)
+            for i in range(share * 3 // 4):
+                x, y = 0.2 + 0.075 * (i % 8), 0.82 + 0.04 * (i % 2)
+                c.line([(x, y), (x + 0.05, y - 0.03), (x + 0.07, y + 0.03)], self.colour, 0.026)
+        if value == "rinse" and share:
+            c.line([(0.3, 0.59), (0.3 + 0.4 * share / SHARE_STEPS, 0.59)], props.WHITE, 0.024)
+        match self.resting(at_s):
+            case "peel":
+                props.peeler(c, 0.86, 0.48, held=False)
+            case "rinse":
+                props.jug(c, 0.84, 0.62, pouring=False, held=False)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        share = self.progress(at_s, Act.WASH)[1] / SHARE_STEPS
+        if action.name is Act.REST and self.resting(at_s):
+            return
+        working = action.name is Act.WASH
+        if action.value == "peel":
+            x = 0.26 + 0.5 * share + (0.05 * math.sin(7 * at_s + self.step.phase) if working else 0.08)
+            props.peeler(c, x, 0.58)
+        else:
+            x = 0.5 + (0.16 * math.sin(2.2 * at_s + self.step.phase) if working else 0.1)
+            props.jug(c, x, 0.6, pouring=working)
+        if c.look.view is View.HEAD:
+            props.hand(c, 0.2, 0.66, left=True)
+
+
+class CutScene(Scene):
+    """Slicing, dicing or grating a vegetable."""
+
+    def _parts(self, at_s: float) -> dict[str, int]:
+        """Twelfths of the vegetable that each technique has turned into pieces."""
+        parts: dict[str, int] = {}
+        for action in self.actions:
+            if action.name is Act.CUT and action.start_s <= at_s:
+                through = min(1.0, (at_s - action.start_s) / (action.end_s - action.start_s))
+                added = (action.to_share - action.from_share) * through
+                parts[str(action.value)] = parts.get(str(action.value), 0) + round(added * 1000)
+        return {value: int(part * SHARE_STEPS / 1000 + 0.02) for value, part in parts.items()}
+
+    def _left(self, at_s: float) -> float:
+        return 0.36 * (1 - min(1.0, sum(self._parts(at_s).values()) / SHARE_STEPS))
+
+    def _grating(self, at_s: float) -> bool:
+        last = self.last(at_s, Act.CUT, Act.HOLD)
+        return last is not None and last.value == "grate"
+
+    def state(self, at_s: float) -> Hashable:
+        return tuple(self._parts(at_s).items()), self._grating(at_s), self.resting(at_s)
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        props.board(c)
+        edge = shade(self.colour, 0.62)
+        left = self._left(at_s)
+        if left > 0.03 and not self._grating(at_s):
+            c.slab(0.1 + left / 2, 0.62, left, 0.19, self.colour, edge, 0.04)
+        flesh = blend(self.colour, props.WHITE, 0.35)
+        parts = self._parts(at_s)
+        cut_before = 0
+        for value, part in parts.items():
+            if value == "slice":
+                for i in range(part * 7 // SHARE_STEPS):
+                    x = 0.55 + 0.058 * i
+                    c.ellipse(x, 0.62, 0.055, 0.22, flesh, edge, 0.014)
+            elif value == "dice":
+                for i in range(part * 20 // SHARE_STEPS):
+                    x, y = 0.54 + 0.088 * (i // 4), 0.45 + 0.1 * (i % 4)
+                    c.rect(x, y, 0.058, 0.066, self.colour, edge, 0.01)
+            else:
+                for i in range(part * 3):
+                    x, y = 0.5 + 0.38 * ((i * 0.618) % 1), 0.70 + 0.15 * ((i * 0.377) % 1)
+                    c.line([(x, y), (x + 0.05, y + 0.022 * (1 if i % 2 else -1))], self.colour if i % 3 else flesh, 0.018)
+            cut_before += part
+        if self._grating(at_s):
+            props.grater(c)
+        if self.resting(at_s) in ("slice", "dice"):
+            props.knife(c, 0.3, 0.82, level=True, held=False)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        if action.name is Act.REST:
+            if not self.resting(at_s):
+                props.hand(c, 0.5 - 0.2 * through, 0.6 + 0.2 * through)
+            return
+        working = action.name is Act.CUT
+        left = self._left(at_s)
+        if action.value == "grate":
+            y = 0.46 + (0.14 * math.sin(6.5 * at_s + self.step.phase) if working else 0)
+            c.slab(0.5, y, 0.09 + left * 0.25, 0.12, self.colour, shade(self.colour, 0.62), 0.03)
+            props.hand(c, 0.42, y + 0.02)
+            return
+        if c.look.view is View.HEAD:
+            props.hand(c, 0.12, 0.66, left=True)
+        beat = math.sin(7.5 * at_s + self.step.phase) if working else 1.0
+        x = 0.12 + left
+        if action.value == "dice" and math.sin(3.4 * at_s + self.step.phase) > 0:
+            props.knife(c, x + 0.1, 0.58 + 0.05 * beat, level=True)
+        else:
+            props.knife(c, x + 0.02, 0.6 - 0.06 * beat)
+
+
+class MixScene(Scene):
+    """Stirring or folding."""
+
+    def state(self, at_s: float) -> Hashable:
+        value, share = self.progress(at_s, Act.MIX)
+        return value, share // 2, self.resting(at_s)
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        props.bowl(c)
+        c.ellipse(0.58, 0.6, 0.47, 0.42, self.colour, shade(self.colour, 0.8), 0.01)
+        value, share = self.progress(at_s, Act.MIX)
+        line = shade(self.colour, 0.74)
+        if value == "stir" and share >= 1:
+            c.ellipse(0.58, 0.6, 0.32, 0.28, None, line, 0.014)
+            if share >= 4:
+                c.ellipse(0.58, 0.6, 0.16, 0.13, None, line, 0.014)
+        elif value == "fold":
+            for i in range(min(4, share // 2)):
+                y = 0.5 + 0.07 * i
+                c.line([(0.42 + 0.02 * (i % 2), y), (0.58, y + 0.03), (0.74, y)], line, 0.016)
+        if self.resting(at_s):
+            props.spatula(c, 0.12, 0.78, held=False)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        if action.name is Act.REST:
+            if self.resting(at_s):
+                return
+            props.spatula(c, 0.55 - 0.4 * through, 0.58 + 0.15 * through)
+        elif action.name is Act.HOLD:
+            props.spatula(c, 0.6, 0.56)
+        elif action.value == "stir":
+            angle = 4.6 * at_s + self.step.phase
+            props.spatula(c, 0.58 + 0.16 * math.cos(angle), 0.59 + 0.12 * math.sin(angle))
+        else:
+            at = (0.42 * at_s + self.step.phase) % 1
+            if at < 0.4:
+                x, y = 0.42 + 0.32 * at / 0.4, 0.7
+            elif at < 0.75:
+                share = (at - 0.4) / 0.35
+                x, y = 0.74 - 0.14 * share, 0.7 - 0.42 * share
+                c.ellipse(x, y + 0.08, 0.2, 0.14, self.colour, shade(self.colour, 0.7), 0.014)
+            else:
+                share = (at - 0.75) / 0.25
+                x, y = 0.6 - 0.18 * share, 0.28 + 0.42 * share
+            props.spatula(c, x, y)
+        if c.look.view is View.HEAD:
+            props.hand(c, 0.27, 0.72, left=True)
+
+
+LEVEL_TURN = {"off": 0.0, "low": 1.0, "medium": 2.0, "high": 3.0}
+
+
+def _level_shown(turn: float) -> str:
+    return "off" if turn < 0.5 else "low" if turn < 1.5 else "medium" if turn < 2.5 else "high"
+
+
+class KnobScene(Scene):
+    """Turning the burner's knob."""
+
+    def _turn(self, at_s: float) -> float:
+        turn = 0.0
+        for action in self.actions:
+            if action.name is Act.KNOB and action.start_s <= at_s:
+                begin = action.start_s + 0.25 * (action.end_s - action.start_s)
+                through = max(0.0, min(1.0, (at_s - begin) / (action.moment_s - begin)))
+                turn += (LEVEL_TURN[str(action.value)] - turn) * through
+        return round(turn * 6) / 6
+
+    def state(self, at_s: float) -> Hashable:
+        return self._turn(at_s), int(at_s * 4) % 3
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        body = self.colour
+        props.stove(c, body)
+        turn = self._turn(at_s)
+        if turn >= 0.5:
+            props.flame(c, _level_shown(turn), 1.0, int(at_s * 4) % 3)
+        props.knob_dial(c, turn)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        near = min(1.0, through / 0.2, (1 - through) / 0.15 + 0.1)
+        props.hand(c, 0.62, 0.93 + 0.2 * (1 - near))
+
+
+class CookScene(Scene):
+    """Cooking for a time that the timer shows."""
+
+    def _pan(self, at_s: float) -> str:
+        last = self.last(at_s, Act.PUT_ON, Act.COOK, Act.TAKE_OFF)
+        if last is None:
+            return "away"
+        if last.name is Act.COOK:
+            return "on"
+        if at_s < last.end_s:
+            return "moving"
+        return "on" if last.name is Act.PUT_ON else "away"
+
+    def _segments(self, at_s: float) -> int:
+        cooking = self.last(at_s, Act.COOK)
+        return 0 if cooking is None else timer_shows(cooking, at_s) // TIMER_SEGMENT_S
+
+    def _bubbles(self, at_s: float) -> int:
+        return int(at_s * 4) % 3 if self._pan(at_s) == "on" else 0
+
+    def state(self, at_s: float) -> Hashable:
+        return self._pan(at_s), self._segments(at_s), int(at_s * 4) % 3
+
+    def still(self, c: Canvas, at_s: float) -> None:
+        unseen = self.item in UNSEEN_ITEMS[Kind.COOK]
+        props.stove(c, colour_of(Kind.KNOB, "burner") if not unseen else UNSEEN_ITEMS[Kind.KNOB]["burner"])
+        props.flame(c, "medium", 0.8, int(at_s * 4) % 3)
+        props.knob_dial(c, 2.0)
+        if self._pan(at_s) == "on":
+            props.pan(c, 0.5, 0.44, self.colour)
+            for i in range(3):
+                c.ellipse(0.4 + 0.1 * i, 0.43 + 0.03 * ((i + self._bubbles(at_s)) % 3 - 1), 0.035, 0.035, props.WHITE)
+        props.timer(c, self._segments(at_s), len(VALUES[Kind.COOK]) + 1)
+
+    def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
+        if action.name is Act.COOK:
+            return
+        away = 1 - through if action.name is Act.PUT_ON else through
+        props.pan(c, 0.5 + 0.75 * away, 0.44, self.colour)
+        props.hand(c, 0.96 + 0.75 * away, 0.46)
+
+
+SCENES: dict[Kind, type[Scene]] = {
+    Kind.SCOOP: CountScene,
+    Kind.PLACE: CountScene,
+    Kind.BEAT: BeatScene,
+    Kind.TIN: TinScene,
+    Kind.WASH: WashScene,
+    Kind.CUT: CutScene,
+    Kind.MIX: MixScene,
+    Kind.KNOB: KnobScene,
+    Kind.COOK: CookScene,
+}
