@@ -29,7 +29,9 @@ def _ray(name: str, compute: Compute) -> dg.ExecutorDefinition:
     try:
         from dagster_ray import ray_executor
     except ImportError as error:
-        raise InputError("executor 'ray' is not installed", field=f"compute.{name}.executor", remedy="pip install 'interject[ray]'") from error
+        raise InputError(
+            "executor 'ray' is not installed", field=f"compute.{name}.executor", remedy="pip install 'interject[ray]'"
+        ) from error
     return ray_executor.configured({"ray": {"num_gpus": compute.gpus_per_step}}, name=f"{name}_ray")
 
 

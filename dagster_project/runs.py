@@ -86,10 +86,10 @@ class ProgressWatch:
         self._thread.join()
 
     def _poll(self) -> None:
-        last: Snapshot | None = None
+        last: dict[str, Snapshot] = {}
         while not self._stop.wait(POLL_S):
             for stage in self._stages:
                 snapshot = read_progress(self._folder, stage)
-                if snapshot is not None and snapshot != last:
-                    last = snapshot
+                if snapshot is not None and snapshot != last.get(stage):
+                    last[stage] = snapshot
                     self._show(snapshot)

@@ -1,0 +1,59 @@
+"""One job per stretch of the graph, each with the executor of its compute class. No asset logic."""
+
+import dagster as dg
+
+from dagster_project.executors import executor_for
+from ml.settings import Settings
+
+SOURCES, RECORDINGS, NARRATIONS, COUNTERFACTUALS = "sources", "recordings", "narrations", "counterfactuals"
+COMIST, TRAINING_MIX, CHECKPOINT = "comist", "training_mix", "checkpoint"
+BENCHMARKS, PREDICTIONS, SCORES, LEADERBOARD = "benchmarks", "predictions", "scores", "leaderboard"
+RAW_VIDEO = "raw_video"
+
+
+def jobs(settings: Settings) -> list[dg.UnresolvedAssetJobDefinition]:
+    """All jobs; partitions come from the assets."""
+    cpu = executor_for("cpu", settings.compute.cpu)
+    llm = executor_for("llm", settings.compute.llm)
+    gpu = executor_for("gpu", settings.compute.gpu)
+
+    def job(name: str, selection: dg.AssetSelection, executor: dg.ExecutorDefinition, description: str) -> dg.UnresolvedAssetJobDefinition:
+        return dg.define_asset_job(f"{name}_job", selection=selection, executor_def=executor, description=description)
+
+    keys = dg.AssetSelection.assets
+    return [
+        job(
+            SOURCES,
+            dg.AssetSelection.groups("sources") - keys("raw_videos"),
+            cpu,
+            "Make the sample kitchen and import every source that is on.",
+        ),
+        job(RECORDINGS, keys("video_probe", "recordings", "steps"), cpu, "Probe videos and place steps on their time line."),
+        job(RAW_VIDEO, keys("raw_videos", "video_probe", "recordings", "steps"), cpu, "Take in one raw video up to its steps."),
+        job(NARRATIONS, keys("narrations"), gpu, "Describe 10 s windows; the model is loaded once per run."),
+        job(
+            COUNTERFACTUALS,
+            keys("attributes", "counterfactuals", "feedback_timestamps"),
+            llm,
+            "Attributes, counterfactuals, and when their feedback is due.",
+        ),
+        job(
+            COMIST,
+            keys("comist_candidates", "embeddings", "ego_comist", "sample_kitchen_accuracy"),
+            cpu,
+            "Filter, balance and split the pairs.",
+        ),
+        job(TRAINING_MIX, keys("training_mix"), cpu, "Weighted training samples of one mix."),
+        job(CHECKPOINT, keys("checkpoint"), gpu, "Tune one experiment; resumes where a killed run stopped."),
+        job(BENCHMARKS, keys("benchmark_steps"), cpu, "Benchmark data in canonical form."),
+        job(PREDICTIONS, keys("predictions"), gpu, "Run assistants on benchmark protocols."),
+        job(SCORES, keys("scores"), cpu, "Score predictions."),
+        job(LEADERBOARD, keys("leaderboard"), cpu, "All scores side by side."),
+    ]
+
+
+def job_named(name: str) -> dg.JobDefinition:
+    """A job of the loaded definitions; the entry that ``dagster_project.runs`` reconstructs in child processes."""
+    from dagster_project.definitions import defs
+
+    return defs.resolve_job_def(name)
