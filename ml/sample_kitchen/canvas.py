@@ -15,6 +15,7 @@ from ml.sample_kitchen.script import Look
 from ml.sample_kitchen.world import Colour, View
 
 MARGIN = 0.0625
+NOISE_LIMIT = 12
 Point = tuple[float, float]
 
 
@@ -53,15 +54,13 @@ class Canvas:
         self.draw = ImageDraw.Draw(self.image)
 
     def ink(self, colour: Colour) -> Colour:
-        """The colour under this kitchen's light."""
+        """The colour under this kitchen's light, with room for noise on both sides."""
         if colour not in self._inks:
             light, tint = self.look.brightness, self.look.tint
             r, g, b = colour
-            self._inks[colour] = (
-                min(255, int(r * light * (1 + tint))),
-                min(255, int(g * light)),
-                min(255, int(b * light * (1 - tint))),
-            )
+            lit = (r * light * (1 + tint), g * light, b * light * (1 - tint))
+            red, green, blue = (max(NOISE_LIMIT, min(255 - NOISE_LIMIT, int(channel))) for channel in lit)
+            self._inks[colour] = red, green, blue
         return self._inks[colour]
 
     def depth(self, y: float) -> float:

@@ -94,7 +94,14 @@ class Hands:
         self.pause(0.2, 0.8)
 
     def act(
-        self, name: Act, seconds: float, item: str = "", value: Value = "", moment: float = 1.0, from_share: float = 0.0, to_share: float = 0.0
+        self,
+        name: Act,
+        seconds: float,
+        item: str = "",
+        value: Value = "",
+        moment: float = 1.0,
+        from_share: float = 0.0,
+        to_share: float = 0.0,
     ) -> Action:
         """Appends an action of `seconds` times the pace; `moment` is the share of it after which its effect happens."""
         length = seconds * self.pace

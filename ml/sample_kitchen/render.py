@@ -11,7 +11,7 @@ from PIL import Image
 
 from ml.errors import InputError
 from ml.sample_kitchen import props
-from ml.sample_kitchen.canvas import Canvas
+from ml.sample_kitchen.canvas import NOISE_LIMIT, Canvas
 from ml.sample_kitchen.scenes import SCENES, Scene
 from ml.sample_kitchen.script import Recording
 from ml.sample_kitchen.truth import step_in_view
@@ -58,18 +58,18 @@ def iter_frames(recording: Recording, times_s: Sequence[float] | NDArray[np.floa
         else:
             canvas.load(still)
             scene.moving(canvas, at_s)
-        photo = np.asarray(canvas.photo(at_s, unit // size)).astype(np.int16)
-        photo += noise[int(at_s * 1000) % NOISE_FRAMES]
-        np.clip(photo, 0, 255, out=photo)
-        yield photo.astype(np.uint8)
+        photo = np.asarray(canvas.photo(at_s, unit // size))
+        # Inks keep NOISE_LIMIT away from 0 and 255, so that adding modulo 256 cannot wrap.
+        yield photo + noise[int(at_s * 1000) % NOISE_FRAMES]
 
 
-def _noise(recording: Recording, size: int) -> NDArray[np.int16]:
-    """A few noise pictures [n, size, size, 1]: a fixed pattern and a part that changes. Averaged down for small sizes."""
+def _noise(recording: Recording, size: int) -> Frame:
+    """A few noise pictures [n, size, size, 3] modulo 256: a fixed pattern and a part that changes. Averaged down for small sizes."""
     side = max(size, BASE_SURFACE // 2)
     rng = np.random.default_rng([recording.seed, 7])
     fixed = rng.normal(0, recording.look.noise, (1, side, side, 1))
-    changing = rng.normal(0, 0.6 * recording.look.noise, (NOISE_FRAMES, side, side, 1))
+    changing = rng.normal(0, 0.4 * recording.look.noise, (NOISE_FRAMES, side, side, 1))
     factor = side // size
     both = (fixed + changing).reshape(NOISE_FRAMES, size, factor, size, factor, 1).mean(axis=(2, 4))
-    return np.rint(both).astype(np.int16)
+    limited = np.clip(np.rint(both), -NOISE_LIMIT, NOISE_LIMIT).astype(np.int8).view(np.uint8)
+    return np.repeat(limited, 3, axis=3)

@@ -254,25 +254,35 @@ class TinScene(Scene):
 class WashScene(Scene):
     """Peeling or rinsing a vegetable."""
 
+    def _shares(self, at_s: float) -> tuple[int, int]:
+        """Twelfths peeled and rinsed."""
+        shares = {"peel": 0, "rinse": 0}
+        for action in self.actions:
+            if action.name is Act.WASH and action.start_s <= at_s:
+                through = min(1.0, (at_s - action.start_s) / (action.end_s - action.start_s))
+                share = action.from_share + (action.to_share - action.from_share) * through
+                shares[str(action.value)] = int(share * SHARE_STEPS + 1e-6)
+        return shares["peel"], shares["rinse"]
+
     def state(self, at_s: float) -> Hashable:
-        return self.progress(at_s, Act.WASH), self.resting(at_s)
+        return self._shares(at_s), self.resting(at_s)
 
     def still(self, c: Canvas, at_s: float) -> None:
-        value, share = self.progress(at_s, Act.WASH)
+        peeled, rinsed = self._shares(at_s)
         props.board(c)
-        if value == "rinse" and share:
-            size = 0.35 + 0.5 * share / SHARE_STEPS
+        if rinsed:
+            size = 0.35 + 0.5 * rinsed / SHARE_STEPS
             c.ellipse(0.52, 0.66, size, size * 0.5, props.WATER, (70, 150, 220))
         c.slab(0.5, 0.64, 0.56, 0.2, self.colour, shade(self.colour, 0.62), 0.09)
-        if value == "peel" and share:
+        if peeled:
             flesh = blend(self.colour, (255, 246, 205), 0.68)
-            width = 0.5 * share / SHARE_STEPS
+            width = 0.5 * peeled / SHARE_STEPS
             c.slab(0.25 + width / 2, 0.64, width, 0.16, flesh, None, 0.03)
-            for i in range(share * 3 // 4):
+            for i in range(peeled * 3 // 4):
                 x, y = 0.2 + 0.075 * (i % 8), 0.82 + 0.04 * (i % 2)
                 c.line([(x, y), (x + 0.05, y - 0.03), (x + 0.07, y + 0.03)], self.colour, 0.026)
-        if value == "rinse" and share:
-            c.line([(0.3, 0.59), (0.3 + 0.4 * share / SHARE_STEPS, 0.59)], props.WHITE, 0.024)
+        if rinsed:
+            c.line([(0.3, 0.59), (0.3 + 0.4 * rinsed / SHARE_STEPS, 0.59)], props.WHITE, 0.024)
         match self.resting(at_s):
             case "peel":
                 props.peeler(c, 0.86, 0.48, held=False)
@@ -280,11 +290,11 @@ class WashScene(Scene):
                 props.jug(c, 0.84, 0.62, pouring=False, held=False)
 
     def act(self, c: Canvas, action: Action, through: float, at_s: float) -> None:
-        share = self.progress(at_s, Act.WASH)[1] / SHARE_STEPS
         if action.name is Act.REST and self.resting(at_s):
             return
         working = action.name is Act.WASH
         if action.value == "peel":
+            share = self._shares(at_s)[0] / SHARE_STEPS
             x = 0.26 + 0.5 * share + (0.05 * math.sin(7 * at_s + self.step.phase) if working else 0.08)
             props.peeler(c, x, 0.58)
         else:
@@ -325,7 +335,6 @@ class CutScene(Scene):
             c.slab(0.1 + left / 2, 0.62, left, 0.19, self.colour, edge, 0.04)
         flesh = blend(self.colour, props.WHITE, 0.35)
         parts = self._parts(at_s)
-        cut_before = 0
         for value, part in parts.items():
             if value == "slice":
                 for i in range(part * 7 // SHARE_STEPS):
@@ -338,8 +347,7 @@ class CutScene(Scene):
             else:
                 for i in range(part * 3):
                     x, y = 0.5 + 0.38 * ((i * 0.618) % 1), 0.70 + 0.15 * ((i * 0.377) % 1)
-                    c.line([(x, y), (x + 0.05, y + 0.022 * (1 if i % 2 else -1))], self.colour if i % 3 else flesh, 0.018)
-            cut_before += part
+                    c.line([(x, y), (x + 0.05, y + 0.022 * (1 if i % 2 else -1))], self.colour if i % 3 else flesh, 0.022)
         if self._grating(at_s):
             props.grater(c)
         if self.resting(at_s) in ("slice", "dice"):

@@ -196,7 +196,14 @@ def _wrong(rng: random.Random, instruction: Instruction, behaviour: Behaviour) -
 
 
 def _step(
-    rng: random.Random, index: int, asked: Instruction, performed: Instruction, behaviour: Behaviour, scene_s: float, start_s: float, tempo: float
+    rng: random.Random,
+    index: int,
+    asked: Instruction,
+    performed: Instruction,
+    behaviour: Behaviour,
+    scene_s: float,
+    start_s: float,
+    tempo: float,
 ) -> Step:
     while True:
         draw = random.Random(rng.getrandbits(64))
@@ -215,7 +222,9 @@ def _step(
     mistake = None
     if asked != performed:
         assert outcome.apparent_s is not None
-        mistake = Mistake(outcome.mistake_type, round(outcome.apparent_s, 3), performed, round(outcome.done_s, 3) if outcome.corrected else None)
+        mistake = Mistake(
+            outcome.mistake_type, round(outcome.apparent_s, 3), performed, round(outcome.done_s, 3) if outcome.corrected else None
+        )
     success = round(outcome.done_s, 3) if mistake is None or outcome.corrected else None
     actions = tuple(hands.actions)
     return Step(
@@ -240,13 +249,13 @@ def _look(rng: random.Random, counter: str, bowl: str, unseen: bool) -> Look:
         bowl=_jitter(rng, (UNSEEN_BOWLS if unseen else BOWLS)[bowl], 10),
         hand=_jitter(rng, rng.choice(UNSEEN_HANDS if unseen else HANDS), 8),
         sleeve=_jitter(rng, rng.choice(SLEEVES), 14),
-        board=_jitter(rng, (206, 170, 122), 16),
+        board=_jitter(rng, (222, 192, 150), 14),
         shift_x=rng.uniform(-0.04, 0.04),
         shift_y=rng.uniform(-0.03, 0.03),
         scale=rng.uniform(0.94, 1.06),
         sway=rng.uniform(0.008, 0.022) if view is View.HEAD else 0.0,
         tint=rng.uniform(-0.04, 0.04),
-        noise=rng.uniform(0.5, 5.0),
+        noise=rng.uniform(0.5, 3.5),
         brightness=rng.uniform(0.86, 1.08),
         decoration=tuple(decoration),
         arm_from_right=view is View.ABOVE and rng.random() < 0.5,

@@ -108,7 +108,7 @@ VEGETABLES: Final[dict[str, Colour]] = {
     "carrot": (245, 134, 36),
     "cucumber": (58, 148, 66),
     "beet": (146, 30, 96),
-    "potato": (196, 152, 88),
+    "potato": (158, 110, 58),
     "apple": (214, 44, 48),
 }
 MIXES: Final[dict[str, Colour]] = {
@@ -218,9 +218,7 @@ def unit_of(item: str) -> str:
 
 def alternatives(instruction: Instruction) -> tuple[Instruction, ...]:
     """Every instruction that differs from `instruction` in the value alone."""
-    return tuple(
-        Instruction(instruction.kind, instruction.item, value) for value in VALUES[instruction.kind] if value != instruction.value
-    )
+    return tuple(Instruction(instruction.kind, instruction.item, value) for value in VALUES[instruction.kind] if value != instruction.value)
 
 
 def direction(original: Instruction, changed: Instruction) -> Direction:
