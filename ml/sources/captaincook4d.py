@@ -1,21 +1,24 @@
 """CaptainCook4D importer: the published annotation files to recordings, steps and problems. Videos are located, never opened.
 
-Layout (repository CaptainCook4D/annotations): ``annotation_json/``, ``data_splits/``, ``task_graphs/``, ``metadata/``. Times are float
-seconds, ``-1`` marks a step that was not performed. Errors are read from ``error_annotations.json`` alone; the other files do not hold them.
+Layout (repository CaptainCook4D/annotations): ``annotation_json/``, ``data_splits/``, ``task_graphs/``, ``metadata/``. Times are
+float seconds, ``-1`` marks a step that was not performed. Errors are read from ``error_annotations.json`` alone, since the other files
+do not hold them.
 
 Rules for what disagrees (each is a row of ``import_problems`` too):
 
 * No times and the tag "Missing Step": an omitted step.
-* No times without that tag, times with it, times that cannot be, a changed text that says the step was skipped although it has times, a text
-  that is not the one of its step id, overlapping rows of one step of which one is erroneous, flags that disagree: a contradiction,
-  never clean. Times that can be are kept; the row's own text is the instruction.
-* A changed text equal to the original says nothing and is left out. A changed text that differs, on a row without error, makes it not clean.
+* No times without that tag, times with it, times that cannot be, a changed text that says the step was skipped although it has
+  times, a text that is not the one of its step id, overlapping rows of one step of which one is erroneous, flags that disagree: a
+  contradiction, never clean. Times that can be are kept; the row's own text is the instruction.
+* A changed text equal to the original says nothing and is left out. A changed text that differs, on a row without error, makes
+  the row not clean.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ml.sources.captaincook4d_splits import SplitFile, chosen_splits, report_leaks
@@ -318,7 +321,7 @@ def _meet(a: StepDraft, b: StepDraft) -> bool:
 
 def _report_order(recording_id: str, drafts: list[StepDraft], problems: Problems) -> None:
     timed = [(d.start_s, d.end_s) for d in drafts if d.start_s is not None and d.end_s is not None]
-    inversions = sum(b[0] < a[0] for a, b in zip(timed, timed[1:], strict=False))
+    inversions = sum(b[0] < a[0] for a, b in pairwise(timed))
     ids = [d.native_step_id for d in drafts]
     for kind, count, rule in (
         ("unsorted_steps", inversions, "ordered by start"),

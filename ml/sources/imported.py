@@ -86,7 +86,7 @@ class StepDraft:
 
     @property
     def is_timed(self) -> bool:
-        return self.start_s is not None
+        return self.start_s is not None and self.end_s is not None
 
 
 def number_steps(recording_id: str, drafts: Sequence[StepDraft]) -> list[dict[str, object]]:

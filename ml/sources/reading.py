@@ -1,4 +1,4 @@
-"""Reading annotation files: text, JSON, CSV, numbers and times, each refused with file, record and field. No dataset's layout is known here."""
+"""Reading annotation files: text, JSON, CSV, numbers and times, each refused with file, record and field. No dataset's layout here."""
 
 import csv
 import hashlib
