@@ -9,7 +9,8 @@ import polars as pl
 from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.imported import imported_rows
 from assets.partitioned import materialize_partitions
-from assets.style import OWNERS, RECORDINGS as GROUP, SINGLE_TAGS
+from assets.style import OWNERS, SINGLE_TAGS
+from assets.style import RECORDINGS as GROUP
 from resources.partitions import RECORDINGS
 from resources.settings import PlatformSettings
 from resources.tables import Tables

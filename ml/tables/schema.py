@@ -56,25 +56,23 @@ class Table:
                 raise InputError(
                     f"unknown column {sorted(unknown)[0]!r}", file=self.name, record=f"row {index}", remedy=f"Use one of {sorted(names)}"
                 )
-        try:
-            return pl.DataFrame(rows, schema=self.polars_schema, strict=True, orient="row") if rows else self.empty()
-        except (TypeError, pl.exceptions.PolarsError) as error:
-            raise self._locate(rows, error) from error
+        return pl.DataFrame([self._series(column, rows) for column in self.columns])
 
-    def _locate(self, rows: list[dict[str, object]], error: Exception) -> InputError:
-        for index, row in enumerate(rows):
-            for column in self.columns:
+    def _series(self, column: Column, rows: list[dict[str, object]]) -> pl.Series:
+        # column by column: polars parses "200" to a number when it builds a frame from rows, even with strict=True
+        values = [row.get(column.name) for row in rows]
+        try:
+            return pl.Series(column.name, values, dtype=column.dtype, strict=True)
+        except (TypeError, pl.exceptions.PolarsError) as error:
+            for index, value in enumerate(values):
                 try:
-                    pl.Series([row.get(column.name)], dtype=column.dtype, strict=True)
+                    pl.Series([value], dtype=column.dtype, strict=True)
                 except (TypeError, pl.exceptions.PolarsError):
-                    value = row.get(column.name)
-                    return InputError(
-                        f"{value!r} is a {type(value).__name__}, not a {column.dtype}",
-                        file=self.name,
-                        record=f"row {index}",
-                        field=column.name,
-                    )
-        return InputError(str(error), file=self.name)
+                    kind = type(value).__name__
+                    raise InputError(
+                        f"{value!r} is a {kind}, not a {column.dtype}", file=self.name, record=f"row {index}", field=column.name
+                    ) from error
+            raise InputError(str(error), file=self.name, field=column.name) from error
 
     def check(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame in declared column order, or ``InputError`` naming column and key of the first offending row.

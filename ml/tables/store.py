@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ml.errors import InputError
@@ -94,7 +95,7 @@ class TableStore:
         """Fingerprint that the partition was made from; None where the file is absent or not a whole Parquet file."""
         try:
             found = pq.read_metadata(self.path(name, partition)).metadata or {}
-        except (FileNotFoundError, pq.lib.ArrowInvalid):
+        except (FileNotFoundError, pa.ArrowInvalid):
             return None
         return found.get(FINGERPRINT_KEY.encode(), b"").decode()
 

@@ -1,0 +1,162 @@
+"""Source data: the sample kitchen, one importer asset per source that is on, and raw videos. Importing decodes no video."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from assets.fingerprints import CODE_VERSIONS
+from assets.imported import RAW_VIDEOS
+from assets.partitioned import preview_markdown
+from assets.style import OWNERS, SINGLE_TAGS, SOURCES
+from ml.settings import Settings, Source, SourceKind
+from ml.sources.imported import ImportedSource
+from ml.tables.store import TableStore, decode_key
+from resources.partitions import RECORDINGS, recording_key
+from resources.settings import PlatformSettings
+from resources.tables import Tables
+
+IMPORTED = {
+    "imported_recordings": "recordings",
+    "imported_steps": "steps",
+    "imported_narrations": "narrations",
+    "imported_messages": "messages",
+    "import_problems": "problems",
+}
+
+
+def source_assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """The sample kitchen where it is on, an asset for each source, and raw videos."""
+    sources = settings.all_sources()
+    kitchen = [_sample_kitchen()] if settings.sample_kitchen else []
+    deps = ["sample_kitchen"] if kitchen else []
+    return [*kitchen, *(_source(name, source, deps if name.startswith("kitchen_") else []) for name, source in sources.items()), _raw_videos()]
+
+
+def read_source(name: str, source: Source) -> ImportedSource:
+    """Read a source with the importer of its kind."""
+    match source.kind:
+        case SourceKind.CAPTAINCOOK4D:
+            from ml.sources.captaincook4d import DEFAULT_SPLIT_FILE, read_captaincook4d
+
+            return read_captaincook4d(source.annotations, source.videos, source=name, split_file=source.split_file or DEFAULT_SPLIT_FILE)
+        case SourceKind.EGO4D_GOALSTEP:
+            from ml.sources.ego4d_goalstep import read_ego4d_goalstep
+
+            return read_ego4d_goalstep(source.annotations, source.videos, source=name)
+        case SourceKind.EGO4D_NARRATIONS:
+            from ml.sources.ego4d_narrations import read_ego4d_narrations
+
+            return read_ego4d_narrations(source.annotations, source.videos, source=name)
+        case SourceKind.EGOEXO4D:
+            from ml.sources.egoexo4d import read_egoexo4d
+
+            return read_egoexo4d(source.annotations, source.videos, source=name)
+        case SourceKind.QICD:
+            from ml.sources.qicd import read_qicd
+
+            return read_qicd(source.annotations, source.videos, source=name)
+        case SourceKind.EGO_MC_BENCH:
+            from ml.sources.ego_mc_bench import read_ego_mc_bench
+
+            return read_ego_mc_bench(source.annotations, source.videos, source=name)
+
+
+def write_imported(store: TableStore, imported: ImportedSource, partition: str) -> None:
+    """Write all tables of an import under one partition."""
+    for table, attribute in IMPORTED.items():
+        store.write(table, getattr(imported, attribute), partition, made_from=CODE_VERSIONS["imported"])
+
+
+def _sample_kitchen() -> dg.AssetsDefinition:
+    @dg.asset(group_name=SOURCES, kinds={"python", "ffmpeg"}, owners=OWNERS, tags=SINGLE_TAGS, code_version=CODE_VERSIONS["sample_kitchen"])
+    def sample_kitchen(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """A small rendered kitchen world with known truth, written in the real datasets' layouts: the default data."""
+        from ml.sample_kitchen.layouts import KitchenSizes, write_sample_kitchen
+
+        values = settings.values
+        manifest = write_sample_kitchen(
+            values.path(Path("sample_kitchen")),
+            KitchenSizes().scaled(values.sample_kitchen_share),
+            seed=0,
+            progress=tables.progress("sample_kitchen"),
+        )
+        return dg.MaterializeResult(metadata={"recordings": manifest.recordings, "hours": round(manifest.seconds / 3600, 2), "folder": str(manifest.root)})
+
+    return sample_kitchen
+
+
+def _source(name: str, source: Source, deps: list[str]) -> dg.AssetsDefinition:
+    @dg.asset(
+        name=name,
+        group_name=SOURCES,
+        deps=deps,
+        kinds={"json", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["imported"],
+        description=f"Importer `{source.kind}` on {name}: recordings, steps, narrations and messages as its annotation files give them.",
+    )
+    def imported_source(context: dg.AssetExecutionContext, tables: Tables) -> dg.MaterializeResult:
+        imported = read_source(name, source)
+        write_imported(tables.store, imported, name)
+        keys = [recording_key(identifier) for identifier in imported.recordings["recording_id"].to_list()]
+        known = set(context.instance.get_dynamic_partitions(RECORDINGS.name or ""))
+        if new := [key for key in keys if key not in known]:
+            context.instance.add_dynamic_partitions(RECORDINGS.name or "", new)
+        return dg.MaterializeResult(metadata=_import_metadata(imported) | {"new partitions": len(new)})
+
+    return imported_source
+
+
+def _raw_videos() -> dg.AssetsDefinition:
+    @dg.asset(
+        name=RAW_VIDEOS,
+        partitions_def=RECORDINGS,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        group_name=SOURCES,
+        kinds={"ffmpeg", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["imported"],
+    )
+    def raw_videos(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """Videos dropped in the raw video folder, with the steps of their sidecar files; partitions of other sources pass through."""
+        from ml.sources.raw_videos import read_raw_video
+
+        values = settings.values
+        identifiers = [decode_key(key) for key in context.partition_keys]
+        mine = [identifier for identifier in identifiers if identifier.startswith(f"{RAW_VIDEOS}/")]
+        waiting = 0
+        for identifier in mine:
+            imported = read_raw_video(values.path(values.raw_videos.folder), identifier)
+            waiting += imported.steps.height == 0
+            write_imported(tables.store, imported, identifier)
+        return dg.MaterializeResult(
+            metadata={"raw videos": len(mine), "waiting for a recipe": waiting, "partitions of other sources": len(identifiers) - len(mine)}
+        )
+
+    return raw_videos
+
+
+def _import_metadata(imported: ImportedSource) -> dict[str, object]:
+    steps = imported.steps
+    count: Callable[[pl.DataFrame, str], dict[str, int]] = lambda frame, column: dict(  # noqa: E731
+        frame.group_by(column).len().sort("len", descending=True).iter_rows()
+    )
+    return {
+        "dagster/row_count": imported.recordings.height,
+        "recordings": imported.recordings.height,
+        "with video": imported.recordings["video_path"].is_not_null().sum(),
+        "steps": steps.height,
+        "clean steps": int(steps["is_clean"].sum()),
+        "narrations": imported.narrations.height,
+        "messages": imported.messages.height,
+        "splits": dg.MetadataValue.json({str(k): v for k, v in count(imported.recordings, "split").items()}),
+        "licences": dg.MetadataValue.json(count(imported.recordings, "licence")),
+        "problems": dg.MetadataValue.json(count(imported.problems, "kind")),
+        "preview": dg.MetadataValue.md(
+            preview_markdown(steps.select("recording_id", "step_uid", "start_s", "end_s", "instruction", "error_tags", "status"))
+        ),
+    }

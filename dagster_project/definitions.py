@@ -1,0 +1,52 @@
+"""The whole graph: assets, jobs, sensors and resources under the settings of this process. Loading it imports no model library."""
+
+import dagster as dg
+
+from assets.benchmarks import benchmark_assets
+from assets.checks import asset_checks
+from assets.comist import comist_assets
+from assets.counterfactuals import counterfactual_assets
+from assets.narrations import narration_assets
+from assets.recordings import recording_assets
+from assets.sources import source_assets
+from assets.training import training_assets
+from dagster_project.jobs import RAW_VIDEO, jobs
+from ml.settings import Settings, load_settings
+from resources.embeddings import TextEmbeddings
+from resources.llm import LanguageModels
+from resources.narrator import NarratorModel
+from resources.settings import PlatformSettings
+from resources.tables import Tables
+from sensors.raw_videos import raw_videos_sensor
+
+
+def build_definitions(settings: Settings) -> dg.Definitions:
+    """Definitions for the given settings."""
+    data = str(settings.data.absolute())
+    source_keys = list(settings.all_sources())
+    assets = [
+        *source_assets(settings),
+        *recording_assets(source_keys),
+        *narration_assets(),
+        *counterfactual_assets(),
+        *comist_assets(settings),
+        *training_assets(settings),
+        *benchmark_assets(settings),
+    ]
+    return dg.Definitions(
+        assets=assets,
+        asset_checks=asset_checks(),
+        jobs=jobs(settings),
+        sensors=[raw_videos_sensor(settings, f"{RAW_VIDEO}_job")],
+        resources={
+            "tables": Tables(data=data),
+            "settings": PlatformSettings(),
+            "llm": LanguageModels(data=data),
+            "narrator": NarratorModel(),
+            "embeddings": TextEmbeddings(data=data),
+        },
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_definitions(load_settings())

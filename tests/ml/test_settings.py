@@ -1,0 +1,67 @@
+"""One typed settings file: defaults run, a wrong key or value is refused by name with what is allowed."""
+
+import pytest
+
+from ml.errors import InputError
+from ml.settings import LLMBackend, NarrationBackend, load_settings
+
+
+@pytest.fixture(autouse=True)
+def _no_outer_settings(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    import os
+
+    for name in [n for n in os.environ if n.startswith("INTERJECT_") and n != "INTERJECT_SHARED"]:
+        monkeypatch.delenv(name)
+
+
+def write(tmp_path, text):
+    (tmp_path / "interject.toml").write_text(text)
+
+
+def test_defaults_run_the_sample_kitchen_offline():
+    settings = load_settings()
+    assert settings.narration.backend is NarrationBackend.EMBEDDED
+    assert {getattr(settings.stages, name).backend for name in type(settings.stages).model_fields} == {LLMBackend.RULES}
+    assert settings.all_sources()["kitchen_captaincook4d"].annotations.is_absolute()
+
+
+def test_file_and_environment_override_defaults(tmp_path, monkeypatch):
+    write(tmp_path, '[narration]\nbackend = "openai"\nmodel = "m"\n[sources.cc]\nkind = "captaincook4d"\nannotations = "/cc"\n')
+    monkeypatch.setenv("INTERJECT_NARRATION__MODEL", "other")
+    settings = load_settings()
+    assert (settings.narration.backend, settings.narration.model) == (NarrationBackend.OPENAI, "other")
+    assert str(settings.all_sources()["cc"].annotations) == "/cc"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[narration]\nbackand = 1", r"narration.backand: no such key; allowed: .*backend"),
+        (
+            '[stages.attributes]\nbackend = "gpt"',
+            r"stages.attributes.backend: Input should be 'rules', 'anthropic' or 'openai' \(given 'gpt'\)",
+        ),
+        ('[stages.attributes]\nbackend = "anthropic"', "needs `model`"),
+        ("[mixes.m]\nweights = {ego_komist = 1.0}", r"mixes.m.weights: no dataset 'ego_komist'; allowed: .*ego_comist"),
+        ('[experiments.e]\nmix = "none"', r"experiments.e.mix: no mix 'none'; allowed: comist_plus"),
+        ('[benchmarks]\nexperiments = ["x"]', r"benchmarks.experiments: no 'x'; allowed: alert_every_10_s"),
+        ("[narration", r"interject.toml: .*Mend the syntax"),
+        ("[sources.cc]\nkind = 'captaincook4d'\nannotations = '/x'\nvideo = '/y'", r"sources.cc.video: no such key; allowed: annotations"),
+        ("sample_kitchen_share = 0.0", r"sample_kitchen_share: Input should be greater than 0"),
+    ],
+)
+def test_wrong_keys_and_values_are_refused_by_name(tmp_path, text, message):
+    write(tmp_path, text)
+    with pytest.raises(InputError, match=message):
+        load_settings()
+
+
+def test_unknown_variables_and_missing_files_are_refused(monkeypatch):
+    monkeypatch.setenv("INTERJECT_NARATION__BACKEND", "openai")
+    with pytest.raises(InputError, match=r"INTERJECT_NARATION__BACKEND: no such setting. Sections: data"):
+        load_settings()
+    monkeypatch.delenv("INTERJECT_NARATION__BACKEND")
+    monkeypatch.setenv("INTERJECT_SETTINGS", "absent.toml")
+    with pytest.raises(InputError, match=r"absent.toml: the file does not exist"):
+        load_settings()
