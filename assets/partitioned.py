@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 import dagster as dg
 import polars as pl
 
+from assets.metadata import PREVIEW_ROWS, preview_markdown
 from ml.errors import InputError
 from ml.progress import format_seconds
 from ml.tables.store import TableStore, decode_key
 from resources.tables import Tables
 
 LOG_EVERY_S = 10.0
-PREVIEW_ROWS = 10
-PREVIEW_TEXT = 80
 
 Make = Callable[[list[str]], Mapping[str, pl.DataFrame]]
 
@@ -141,25 +140,3 @@ def _metadata(tally: Tally, store: TableStore, name: str, ids: Sequence[str]) ->
     if preview is not None and preview.height:
         shown["preview"] = dg.MetadataValue.md(preview_markdown(preview))
     return shown
-
-
-def preview_markdown(frame: pl.DataFrame, rows: int = PREVIEW_ROWS) -> str:
-    """First rows as a Markdown table; long texts are cut with an ellipsis, numbers rounded."""
-    names = frame.columns
-    lines = ["| " + " | ".join(names) + " |", "|" + " --- |" * len(names)]
-    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in frame.head(rows).iter_rows()]
-    return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case float():
-            return f"{value:.3f}".rstrip("0").rstrip(".")
-        case list():
-            text = "; ".join(f"{v['name']}={v['value']}" if isinstance(v, dict) and "name" in v else str(v) for v in value)
-        case _:
-            text = str(value)
-    text = text.replace("|", "\\|").replace("\n", " ")
-    return text if len(text) <= PREVIEW_TEXT else text[: PREVIEW_TEXT - 1] + "…"

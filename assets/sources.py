@@ -8,7 +8,7 @@ import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS
 from assets.imported import RAW_VIDEOS
-from assets.partitioned import preview_markdown
+from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
 from ml.settings import Settings, Source, SourceKind
 from ml.sources.imported import ImportedSource
@@ -31,7 +31,11 @@ def source_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     sources = settings.all_sources()
     kitchen = [_sample_kitchen()] if settings.sample_kitchen else []
     deps = ["sample_kitchen"] if kitchen else []
-    return [*kitchen, *(_source(name, source, deps if name.startswith("kitchen_") else []) for name, source in sources.items()), _raw_videos()]
+    return [
+        *kitchen,
+        *(_source(name, source, deps if name.startswith("kitchen_") else []) for name, source in sources.items()),
+        _raw_videos(),
+    ]
 
 
 def read_source(name: str, source: Source) -> ImportedSource:
@@ -82,7 +86,9 @@ def _sample_kitchen() -> dg.AssetsDefinition:
             seed=0,
             progress=tables.progress("sample_kitchen"),
         )
-        return dg.MaterializeResult(metadata={"recordings": manifest.recordings, "hours": round(manifest.seconds / 3600, 2), "folder": str(manifest.root)})
+        return dg.MaterializeResult(
+            metadata={"recordings": manifest.recordings, "hours": round(manifest.seconds / 3600, 2), "folder": str(manifest.root)}
+        )
 
     return sample_kitchen
 

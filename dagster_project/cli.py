@@ -10,7 +10,9 @@ from rich.console import Console
 
 from ml.errors import InputError
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Video assistants that speak up: data, tuning, scores.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Video assistants that speak up: data, tuning, scores."
+)
 console = Console()
 PROJECT = Path(__file__).resolve().parent.parent
 

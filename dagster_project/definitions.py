@@ -1,15 +1,16 @@
 """The whole graph: assets, jobs, sensors and resources under the settings of this process. Loading it imports no model library."""
 
 import dagster as dg
-
 from assets.benchmarks import benchmark_assets
 from assets.checks import asset_checks
+from assets.narrations import narration_assets
+from assets.training import training_assets
+from sensors.raw_videos import raw_videos_sensor
+
 from assets.comist import comist_assets
 from assets.counterfactuals import counterfactual_assets
-from assets.narrations import narration_assets
 from assets.recordings import recording_assets
 from assets.sources import source_assets
-from assets.training import training_assets
 from dagster_project.jobs import RAW_VIDEO, jobs
 from ml.settings import Settings, load_settings
 from resources.embeddings import TextEmbeddings
@@ -17,7 +18,6 @@ from resources.llm import LanguageModels
 from resources.narrator import NarratorModel
 from resources.settings import PlatformSettings
 from resources.tables import Tables
-from sensors.raw_videos import raw_videos_sensor
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
@@ -29,7 +29,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *recording_assets(source_keys),
         *narration_assets(),
         *counterfactual_assets(),
-        *comist_assets(settings),
+        *comist_assets(),
         *training_assets(settings),
         *benchmark_assets(settings),
     ]
@@ -43,7 +43,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             "settings": PlatformSettings(),
             "llm": LanguageModels(data=data),
             "narrator": NarratorModel(),
-            "embeddings": TextEmbeddings(data=data),
+            "text_vectors": TextEmbeddings(data=data),
         },
         executor=dg.in_process_executor,
     )

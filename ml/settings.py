@@ -18,6 +18,8 @@ from ml.errors import InputError
 SETTINGS_VARIABLE = "INTERJECT_SETTINGS"
 OTHER_VARIABLES = {SETTINGS_VARIABLE, "INTERJECT_SHARED"}
 DEFAULT_FILE = Path("interject.toml")
+FLOORS = ("floor_silent", "floor_alert_every_10s", "floor_duration_timer")
+UNTUNED = "untuned_base"
 
 
 class Section(BaseModel):
@@ -125,13 +127,15 @@ class Embeddings(Section):
 
 
 class Selection(Section):
-    max_original_similarity: float = Field(0.995, gt=0, le=1)
-    """Cosine above which an alternative counts as the same instruction; changed numbers and levels are told apart by rule."""
-    max_duplicate_similarity: float = Field(0.995, gt=0, le=1)
-    max_repeats: int | None = Field(None, ge=1)
-    """How often one pair of texts may stand over all recordings; none: no cap."""
-    max_benchmark_similarity: float | None = Field(None, gt=0, le=1)
-    """Cosine to a benchmark instruction above which a pair is left out. None: the sample kitchen has few sentences. Real data: 0.95."""
+    """Thresholds of the similarity filters: cosines of stored scores. None switches a filter off."""
+
+    too_close: float | None = Field(0.98, gt=0, le=1)
+    """An alternative this close to its original is no mistake; changed amounts and levels are told apart by rule."""
+    near_benchmark: float | None = Field(None, gt=0, le=1)
+    """None, because the sample kitchen has few sentences; 0.95 to 0.99 suits real data."""
+    near_duplicate: float | None = Field(0.97, gt=0, le=1)
+    copies_per_text: int | None = Field(None, ge=1)
+    """How often one pair of texts may stand on different clips; 20 suits real data."""
     balance: bool = True
 
 
@@ -163,7 +167,7 @@ class Experiment(Section):
 
 
 class Benchmarks(Section):
-    experiments: tuple[str, ...] = ("always_silent", "alert_every_10_s", "duration_timer", "untuned_base", "comist_plus")
+    experiments: tuple[str, ...] = (*FLOORS, UNTUNED, "comist_plus")
     """Floors, the untuned base and tuned experiments, in leaderboard order."""
     protocols: tuple[str, ...] = (
         "counterfactual_steps.per_step",
@@ -274,7 +278,7 @@ class Settings(BaseSettings):
         for name, experiment in self.experiments.items():
             if experiment.mix not in self.mixes:
                 raise ValueError(f"experiments.{name}.mix: no mix {experiment.mix!r}; allowed: {', '.join(sorted(self.mixes))}")
-        allowed = {"always_silent", "alert_every_10_s", "duration_timer", "untuned_base", *self.experiments}
+        allowed = {*FLOORS, UNTUNED, *self.experiments}
         if unknown_experiments := [name for name in self.benchmarks.experiments if name not in allowed]:
             raise ValueError(f"benchmarks.experiments: no {unknown_experiments[0]!r}; allowed: {', '.join(sorted(allowed))}")
         return self

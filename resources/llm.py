@@ -1,9 +1,9 @@
 """The language model of each LLM stage, with its reply cache and budget, as the settings name it."""
 
 import dagster as dg
+from ml.llm.open_client import open_client
 
 from ml.llm.client import Client
-from ml.llm.open_client import open_client
 from resources.settings import PlatformSettings
 
 

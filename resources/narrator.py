@@ -1,10 +1,10 @@
 """The narrator as a Dagster resource: opened on first use, kept for the whole run, so that a model is loaded once."""
 
 import dagster as dg
-from pydantic import PrivateAttr
-
 from ml.narration.narrator import Narrator
 from ml.narration.open_narrator import open_narrator
+from pydantic import PrivateAttr
+
 from resources.settings import PlatformSettings
 
 

@@ -1,0 +1,136 @@
+"""From every recording's pairs to EGO-CoMist: text vectors in LanceDB, candidates with their scores, the selection."""
+
+import dagster as dg
+import polars as pl
+
+from assets.fingerprints import CODE_VERSIONS, Fingerprints
+from assets.metadata import png_metadata, preview_markdown
+from assets.style import COUNTERFACTUALS as GROUP
+from assets.style import OWNERS, SINGLE_TAGS
+from resources.embeddings import TextEmbeddings
+from resources.settings import PlatformSettings
+from resources.tables import Tables
+
+
+def comist_assets() -> list[dg.AssetsDefinition]:
+    """The fan-in over all recordings."""
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=["counterfactuals", "benchmark_steps"],
+        kinds={"lancedb", "huggingface"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        pool="lance_writer",
+        code_version=CODE_VERSIONS["comist_candidates"],
+    )
+    def embeddings(
+        context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, text_vectors: TextEmbeddings
+    ) -> dg.MaterializeResult:
+        """Unit vectors of every distinct instruction, searchable by text; one writer."""
+        from ml.comist.candidates import candidate_texts
+
+        texts = candidate_texts(tables.store.scan("counterfactuals").collect(), _benchmark_texts(tables))
+        vectors = text_vectors.open()
+        before = vectors.count()
+        vectors.embed(texts, tables.progress("embeddings"))
+        index = vectors.build_index()
+        vectors.optimise()
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": vectors.count(),
+                "distinct texts": len(texts),
+                "new": vectors.count() - before,
+                "index": index.note,
+                "model": vectors.encoder.name,
+                "folder": dg.MetadataValue.path(str(text_vectors.folder)),
+            }
+        )
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=[embeddings, "counterfactuals", "feedback_timestamps", "recordings", "benchmark_steps"],
+        kinds={"polars", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["comist_candidates"],
+    )
+    def comist_candidates(
+        context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, text_vectors: TextEmbeddings
+    ) -> dg.MaterializeResult:
+        """Every counterfactual with its similarities, marked with the first filter that rejects it."""
+        from ml.comist.candidates import build_candidates, candidate_texts
+        from ml.comist.leaks import benchmark_leaks
+        from ml.comist.selection import select
+
+        store = tables.store
+        made = Fingerprints(store, settings.values).comist_candidates()
+        pairs = store.scan("counterfactuals").collect()
+        vectors = text_vectors.open().read(candidate_texts(pairs, _benchmark_texts(tables)))
+        candidates = build_candidates(
+            pairs, store.scan("feedback_timestamps").collect(), store.scan("recordings").collect(), _benchmark_texts(tables), vectors
+        )
+        chosen = select(
+            candidates,
+            selection_settings(settings),
+            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), store.scan("recordings").collect()),
+        )
+        store.write("comist_candidates", chosen.candidates, made_from=made)
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": chosen.candidates.height,
+                "kept": chosen.ego_comist.height,
+                "rejections": dg.MetadataValue.json(dict(chosen.rejections)),
+                "not ok, by status": dg.MetadataValue.json(
+                    dict(candidates.filter(pl.col("status") != "ok").group_by("status").len().sort("status").iter_rows())
+                ),
+                "preview": dg.MetadataValue.md(
+                    preview_markdown(
+                        chosen.candidates.select(
+                            "mistake_type", "direction", "instruction", "counterfactual_instruction", "original_similarity", "rejection"
+                        )
+                    )
+                ),
+            }
+        )
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=[comist_candidates],
+        kinds={"polars", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["ego_comist"],
+    )
+    def ego_comist(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """The training pairs: filtered, balanced over directions, split by recording."""
+        from ml.comist.report import counts_figure, counts_table
+
+        store = tables.store
+        candidates = store.read("comist_candidates")
+        kept = candidates.filter(pl.col("rejection").is_null()).select(store.read("ego_comist").columns)
+        store.write("ego_comist", kept, made_from=Fingerprints(store, settings.values).ego_comist())
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": kept.height,
+                "splits": dg.MetadataValue.json({str(k): v for k, v in kept.group_by("split").len().iter_rows()}),
+                "pairs by source, type and direction": dg.MetadataValue.md(preview_markdown(counts_table(kept), rows=40)),
+                "plot": png_metadata(counts_figure(kept)),
+                "preview": dg.MetadataValue.md(
+                    preview_markdown(kept.select("recording_id", "mistake_type", "counterfactual_instruction", "feedback", "t_s"))
+                ),
+            }
+        )
+
+    return [embeddings, comist_candidates, ego_comist]
+
+
+def selection_settings(settings: PlatformSettings) -> "SelectionSettings":  # noqa: F821
+    """The selection of ``ml.comist`` under the platform's settings."""
+    from ml.comist.selection import SelectionSettings
+
+    return SelectionSettings(**settings.values.selection.model_dump())
+
+
+def _benchmark_texts(tables: Tables) -> list[str]:
+    return tables.store.scan("benchmark_steps").select("instruction").unique().collect().to_series().sort().to_list()

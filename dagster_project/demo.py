@@ -1,0 +1,205 @@
+"""The whole graph on the sample kitchen, stretch by stretch, through the jobs that the UI runs. Shows progress, then what came out."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import dagster as dg
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+
+from assets.fingerprints import Fingerprints
+from assets.imported import source_of
+from dagster_project import jobs
+from dagster_project.instance import prepare_instance
+from dagster_project.runs import ProgressWatch, partition_tags, quiet_dagster, run_job
+from ml.progress import Snapshot, format_seconds
+from ml.settings import Settings, load_settings
+from ml.tables.store import TableStore, encode_key
+from resources.partitions import RECORDINGS
+
+COUNTED = (
+    ("imported_recordings", "recordings imported"),
+    ("video_probe", "videos probed"),
+    ("steps", "steps placed"),
+    ("narrations", "narration windows"),
+    ("attributes", "attributes"),
+    ("counterfactuals", "counterfactuals"),
+    ("feedback_timestamps", "feedback timestamps"),
+    ("comist_candidates", "candidate pairs"),
+    ("ego_comist", "EGO-CoMist pairs"),
+    ("training_mix", "training samples"),
+    ("benchmark_steps", "benchmark steps"),
+    ("predictions", "predicted messages"),
+)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One job of the demo: its partitions that are not current (``None``: unpartitioned), and the stages whose progress it shows."""
+
+    title: str
+    job: str
+    stages: tuple[str, ...]
+    pending: Callable[[], Sequence[str] | None]
+
+
+def run_demo(console: Console) -> bool:
+    """Run what is not current, in order; True when everything succeeded."""
+    settings = load_settings()
+    instance = prepare_instance(settings)
+    quiet_dagster(settings.data / "logs" / "demo.log")
+    started = time.monotonic()
+    store = TableStore(settings.data / "tables")
+    for stretch in _stretches(settings, store, instance):
+        if not _run_stretch(console, settings, instance, stretch):
+            console.print(f"[red]Stopped.[/] Details: {settings.data / 'logs' / 'demo.log'}, or `make ui`. `make demo` goes on from here.")
+            return False
+    _show_counts(console, store)
+    _show_leaderboard(console, store)
+    console.print(f"Done in {format_seconds(time.monotonic() - started)}. Open the graph, runs and plots with [bold]make ui[/].")
+    return True
+
+
+def _run_stretch(console: Console, settings: Settings, instance: dg.DagsterInstance, stretch: Stretch) -> bool:
+    pending = stretch.pending()
+    if pending is not None and not pending:
+        console.print(f"[green]✓[/] {stretch.title}: current")
+        return True
+    columns = (
+        TextColumn("{task.description:<42}"),
+        BarColumn(24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(stretch.title, total=None)
+
+        def show(snapshot: Snapshot) -> None:
+            bar.update(task, description=f"{stretch.title}: {snapshot.stage}", completed=snapshot.done, total=max(snapshot.total, 1))
+
+        started = time.monotonic()
+        with ProgressWatch(settings.data / "progress", stretch.stages, show):
+            for tags in [{}] if pending is None else _ranges(instance, pending):
+                outcome = run_job(instance, stretch.job, tags=tags)
+                if not outcome.success:
+                    console.print(f"[red]✗[/] {stretch.title}: {outcome.message}")
+                    return False
+    console.print(f"[green]✓[/] {stretch.title}: {format_seconds(time.monotonic() - started)}")
+    return True
+
+
+def _ranges(instance: dg.DagsterInstance, pending: Sequence[str]) -> list[dict[str, str]]:
+    """Run tags for the pending keys: one run per contiguous range of the dynamic partitions, or one per other key."""
+    order = {key: place for place, key in enumerate(instance.get_dynamic_partitions(RECORDINGS.name or ""))}
+    if any(key not in order for key in pending):
+        return [partition_tags([key]) for key in pending]
+    places = sorted(order[key] for key in pending)
+    keys = {place: key for key, place in order.items()}
+    # gaps up to 50 partitions are bridged: passing over a current one costs 20 ms, a run 3 s
+    ranges: list[list[int]] = []
+    for place in places:
+        if ranges and place - ranges[-1][-1] <= 50:
+            ranges[-1].append(place)
+        else:
+            ranges.append([place])
+    return [partition_tags([keys[r[0]], keys[r[-1]]] if len(r) > 1 else [keys[r[0]]]) for r in ranges]
+
+
+def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstance) -> list[Stretch]:
+    def stale(tables: Sequence[str], only_counterfactual_sources: bool = False) -> Callable[[], Sequence[str]]:
+        def find() -> Sequence[str]:
+            prints = Fingerprints(store, settings)
+            sources = settings.all_sources()
+            ids = store.scan("imported_recordings", list(sources)).select("recording_id").collect().to_series().to_list()
+            wanted = [i for i in ids if not only_counterfactual_sources or sources[source_of(i)].counterfactuals]
+            return [encode_key(i) for i in wanted if any(store.made_from(t, i) != getattr(prints, t)(i) for t in tables)]
+
+        return find
+
+    def stale_single(*tables: str) -> Callable[[], Sequence[str] | None]:
+        def find() -> Sequence[str] | None:
+            prints = Fingerprints(store, settings)
+            return [] if all(prints.is_current(table) for table in tables) else None
+
+        return find
+
+    def stale_keys(table: str, keys: Sequence[str], separator: str = "/") -> Callable[[], Sequence[str]]:
+        def find() -> Sequence[str]:
+            prints = Fingerprints(store, settings)
+            return [key for key in keys if not prints.is_current(table, key.replace("|", separator))]
+
+        return find
+
+    runs = [f"{experiment}|{protocol}" for experiment in settings.benchmarks.experiments for protocol in settings.benchmarks.protocols]
+    return [
+        Stretch("Sample kitchen and imports", f"{jobs.SOURCES}_job", ("sample_kitchen",), stale_single("sources")),
+        Stretch(
+            "Recordings and steps",
+            f"{jobs.RECORDINGS}_job",
+            ("video_probe", "recordings", "steps"),
+            stale(("video_probe", "recordings", "steps")),
+        ),
+        Stretch("Narrations", f"{jobs.NARRATIONS}_job", ("narrations",), stale(("narrations",), True)),
+        Stretch(
+            "Counterfactuals",
+            f"{jobs.COUNTERFACTUALS}_job",
+            ("attributes", "counterfactuals", "feedback_timestamps"),
+            stale(("attributes", "counterfactuals", "feedback_timestamps"), True),
+        ),
+        Stretch("Benchmark data", f"{jobs.BENCHMARKS}_job", (), stale_single("benchmark_steps")),
+        Stretch("EGO-CoMist", f"{jobs.COMIST}_job", ("embeddings",), stale_single("comist_candidates", "ego_comist")),
+        Stretch("Training mix", f"{jobs.TRAINING_MIX}_job", (), stale_keys("training_mix", sorted(settings.mixes))),
+        Stretch(
+            "Tuning", f"{jobs.CHECKPOINT}_job", ("video_features", "checkpoint"), stale_keys("tuning_log", sorted(settings.experiments))
+        ),
+        Stretch("Predictions", f"{jobs.PREDICTIONS}_job", ("predictions",), stale_keys("predictions", runs)),
+        Stretch("Scores", f"{jobs.SCORES}_job", ("scores",), stale_keys("scores", runs)),
+        Stretch("Leaderboard", f"{jobs.LEADERBOARD}_job", (), stale_single("leaderboard")),
+    ]
+
+
+def _show_counts(console: Console, store: TableStore) -> None:
+    shown = RichTable(title="What every stage made", title_justify="left")
+    shown.add_column("stage")
+    shown.add_column("rows", justify="right")
+    shown.add_column("not ok, by status")
+    for table, title in COUNTED:
+        scan = store.scan(table)
+        rows = scan.select(pl.len()).collect().item()
+        statuses = ""
+        if "status" in scan.collect_schema().names():
+            counts = scan.filter(pl.col("status") != "ok").group_by("status").len().sort("len", descending=True).collect()
+            statuses = ", ".join(f"{status} {count}" for status, count in counts.iter_rows())
+        shown.add_row(title, f"{rows:,}", statuses)
+    console.print(shown)
+
+
+def _show_leaderboard(console: Console, store: TableStore) -> None:
+    rows = store.read("leaderboard").filter(pl.col("origin") == "here").to_dicts()
+    for protocol, group in groupby(rows, key=lambda row: row["protocol"]):
+        entries = list(group)
+        shown = RichTable(title=f"{protocol} (n = {entries[0]['n_steps']} steps)", title_justify="left")
+        shown.add_column("experiment")
+        for name in ("IC-Acc 3 s", "IC-Acc 15 s", "F1 3 s", "F1 15 s", "precision", "recall", "ROUGE-L", "false success"):
+            shown.add_column(name, justify="right")
+        for row in entries:
+            shown.add_row(
+                row["experiment"],
+                _number(row["ic_acc_3s"], 1),
+                _number(row["ic_acc"], 1),
+                *(
+                    _number(row[k], 2)
+                    for k in ("mistake_f1_3s", "mistake_f1", "mistake_precision", "mistake_recall", "rouge_l", "false_success")
+                ),
+            )
+        console.print(shown)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
