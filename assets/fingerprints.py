@@ -4,6 +4,7 @@ A fingerprint is a hash of the code version of the stage, the settings it reads 
 version when a stage's result changes; prompts and model weights enter by their own hashes.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from assets.imported import content_hash, import_partition, source_of
 from ml.settings import Settings
-from ml.tables.store import TableStore, fingerprint
+from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
 CODE_VERSIONS = {
     "sample_kitchen": "1",
@@ -110,6 +111,72 @@ class Fingerprints:
     def all_of(self, table: str) -> str:
         """Hash over the fingerprints of every partition of a table on disk."""
         return fingerprint(*((name, self.store.made_from(table, name)) for name in self.store.partitions(table)))
+
+    def sources_are_current(self) -> bool:
+        made = fingerprint_of_import(self.settings)
+        return all(self.store.made_from("imported_recordings", name) == made(name) for name in self.settings.all_sources())
+
+    def comist_candidates(self) -> str:
+        inputs = [self.all_of(name) for name in ("counterfactuals", "feedback_timestamps", "benchmark_steps")]
+        return fingerprint(CODE_VERSIONS["comist_candidates"], inputs, self.settings.embeddings, self.settings.selection)
+
+    def ego_comist(self) -> str:
+        return fingerprint(CODE_VERSIONS["ego_comist"], self.store.made_from("comist_candidates"))
+
+    def training_mix(self, mix: str) -> str:
+        inputs = [self.store.made_from("ego_comist"), self.all_of("imported_messages"), self.all_of("recordings"), self.all_of("steps")]
+        return fingerprint(CODE_VERSIONS["training_mix"], inputs, self.settings.mixes[mix])
+
+    def tuning_log(self, experiment: str) -> str:
+        chosen = self.settings.experiments[experiment]
+        tuned = chosen.model_dump(exclude={"device", "save_every"})
+        return fingerprint(CODE_VERSIONS["checkpoint"], self.store.made_from("training_mix", chosen.mix), tuned, self._base(chosen.base))
+
+    def benchmark_steps(self, benchmark: str) -> str:
+        inputs = [self.all_of("imported_messages"), self.all_of("recordings")]
+        return fingerprint(CODE_VERSIONS["benchmark_steps"], benchmark, inputs)
+
+    def predictions(self, run: str) -> str:
+        experiment, protocol = run.split("/")
+        benchmark = protocol.split(".")[0]
+        model = self.store.made_from("tuning_log", experiment) if experiment in self.settings.experiments else self._base("embedded")
+        return fingerprint(CODE_VERSIONS["predictions"], run, model, self.store.made_from("benchmark_steps", benchmark))
+
+    def scores(self, run: str) -> str:
+        return fingerprint(CODE_VERSIONS["scores"], self.store.made_from("predictions", run))
+
+    def leaderboard(self) -> str:
+        return fingerprint(CODE_VERSIONS["leaderboard"], self.all_of("scores"))
+
+    def _base(self, base: str) -> str:
+        return self._narrator if base == "embedded" else base
+
+    def is_current(self, table: str, partition: str = WHOLE_TABLE) -> bool:
+        """Whether a partition on disk was made from what is there now."""
+        wanted = getattr(self, table)() if partition == WHOLE_TABLE else getattr(self, table)(partition)
+        return self.store.made_from(table, partition) == wanted
+
+
+def fingerprint_of_import(settings: Settings) -> Callable[[str], str]:
+    """Fingerprint of the imported tables of a source: its settings, and the sample kitchen's where it belongs to it."""
+    sources = settings.all_sources()
+    kitchen = (settings.sample_kitchen_share, CODE_VERSIONS["sample_kitchen"])
+
+    def made_from(name: str) -> str:
+        source = sources[name]
+        return fingerprint(
+            CODE_VERSIONS["imported"], source, kitchen if name.startswith("kitchen_") else "", folder_identity(source.annotations)
+        )
+
+    return made_from
+
+
+def folder_identity(folder: Path) -> str:
+    """Hash over name, size and modification time of the files of an annotation folder, videos aside."""
+    if not folder.is_dir():
+        return "absent"
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in {".json", ".csv", ".tsv", ".parquet", ".jsonl"})
+    return fingerprint(*(file_identity(path) for path in files))
 
 
 def rows_by_recording(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:

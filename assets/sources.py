@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 
-from assets.fingerprints import CODE_VERSIONS
+from assets.fingerprints import CODE_VERSIONS, fingerprint_of_import
 from assets.imported import RAW_VIDEOS
 from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
@@ -67,10 +67,10 @@ def read_source(name: str, source: Source) -> ImportedSource:
             return read_ego_mc_bench(source.annotations, source.videos, source=name)
 
 
-def write_imported(store: TableStore, imported: ImportedSource, partition: str) -> None:
-    """Write all tables of an import under one partition."""
-    for table, attribute in IMPORTED.items():
-        store.write(table, getattr(imported, attribute), partition, made_from=CODE_VERSIONS["imported"])
+def write_imported(store: TableStore, imported: ImportedSource, partition: str, made_from: str) -> None:
+    """Write all tables of an import under one partition; the recordings last, since they say that the import is whole."""
+    for table, attribute in reversed(IMPORTED.items()):
+        store.write(table, getattr(imported, attribute), partition, made_from=made_from)
 
 
 def _sample_kitchen() -> dg.AssetsDefinition:
@@ -104,9 +104,9 @@ def _source(name: str, source: Source, deps: list[str]) -> dg.AssetsDefinition:
         code_version=CODE_VERSIONS["imported"],
         description=f"Importer `{source.kind}` on {name}: recordings, steps, narrations and messages as its annotation files give them.",
     )
-    def imported_source(context: dg.AssetExecutionContext, tables: Tables) -> dg.MaterializeResult:
+    def imported_source(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
         imported = read_source(name, source)
-        write_imported(tables.store, imported, name)
+        write_imported(tables.store, imported, name, fingerprint_of_import(settings.values)(name))
         keys = [recording_key(identifier) for identifier in imported.recordings["recording_id"].to_list()]
         known = set(context.instance.get_dynamic_partitions(RECORDINGS.name or ""))
         if new := [key for key in keys if key not in known]:
@@ -138,7 +138,7 @@ def _raw_videos() -> dg.AssetsDefinition:
         for identifier in mine:
             imported = read_raw_video(values.path(values.raw_videos.folder), identifier)
             waiting += imported.steps.height == 0
-            write_imported(tables.store, imported, identifier)
+            write_imported(tables.store, imported, identifier, CODE_VERSIONS["imported"])
         return dg.MaterializeResult(
             metadata={"raw videos": len(mine), "waiting for a recipe": waiting, "partitions of other sources": len(identifiers) - len(mine)}
         )

@@ -136,9 +136,17 @@ def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstan
 
         return find
 
+    def stale_sources() -> Sequence[str] | None:
+        return [] if Fingerprints(store, settings).sources_are_current() else None
+
+    def stale_benchmarks() -> Sequence[str] | None:
+        prints = Fingerprints(store, settings)
+        benchmarks = {protocol.split(".")[0] for protocol in settings.benchmarks.protocols}
+        return [] if all(prints.is_current("benchmark_steps", name) for name in benchmarks) else None
+
     runs = [f"{experiment}|{protocol}" for experiment in settings.benchmarks.experiments for protocol in settings.benchmarks.protocols]
     return [
-        Stretch("Sample kitchen and imports", f"{jobs.SOURCES}_job", ("sample_kitchen",), stale_single("sources")),
+        Stretch("Sample kitchen and imports", f"{jobs.SOURCES}_job", ("sample_kitchen",), stale_sources),
         Stretch(
             "Recordings and steps",
             f"{jobs.RECORDINGS}_job",
@@ -152,7 +160,7 @@ def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstan
             ("attributes", "counterfactuals", "feedback_timestamps"),
             stale(("attributes", "counterfactuals", "feedback_timestamps"), True),
         ),
-        Stretch("Benchmark data", f"{jobs.BENCHMARKS}_job", (), stale_single("benchmark_steps")),
+        Stretch("Benchmark data", f"{jobs.BENCHMARKS}_job", (), stale_benchmarks),
         Stretch("EGO-CoMist", f"{jobs.COMIST}_job", ("embeddings",), stale_single("comist_candidates", "ego_comist")),
         Stretch("Training mix", f"{jobs.TRAINING_MIX}_job", (), stale_keys("training_mix", sorted(settings.mixes))),
         Stretch(

@@ -1,34 +1,229 @@
-"""The client: requests in, replies out in the same order. Backends, cache, budget and pacing have their own modules."""
+"""The client: requests in, replies out in the same order. Backends, cache, budget and pacing have their own modules.
 
-from collections.abc import Callable, Sequence
+Asynchronous inside, synchronous outside; it also works where an event loop already runs, as in a notebook.
+"""
 
-from ml.llm.calls import OfflineBackend
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock, Thread
+from typing import Any
+
+from ml.errors import InputError
+from ml.llm.budget import Budget
+from ml.llm.cache import ReplyCache, cache_key
+from ml.llm.calls import Answer, Backend, OfflineBackend
+from ml.llm.limits import Limits, Pacer
+from ml.llm.outcomes import judge
+from ml.llm.prices import Price, price_of
 from ml.llm.requests import NOTHING_USED, Reply, Request, Usage
+from ml.llm.retries import RetryPolicy
+from ml.llm.sending import Sender
+from ml.vocabulary import Status
 
 Progress = Callable[[int, int], None]
 
 
 class Client:
-    """Runs requests against one backend and model."""
+    """Runs requests against one backend and model.
 
-    def __init__(self, backend: OfflineBackend) -> None:
-        self._backend = backend
+    ``cache``: without one, every run pays again. ``budget`` is one run's; share it between clients that spend from one purse.
+    ``prices`` come before the built-in table. ``retry_failed`` asks again where the cache holds a failure (truncated, refused, empty, lost).
+    ``truncated_cap``: a reply cut at ``max_tokens`` is asked for once more with this cap; None leaves it as it is.
+
+    Raises InputError where a money budget is set and the model's price is unknown.
+    """
+
+    def __init__(
+        self,
+        backend: OfflineBackend | Backend,
+        cache: ReplyCache | None = None,
+        *,
+        budget: Budget | None = None,
+        prices: Mapping[str, Price] | None = None,
+        limits: Limits | None = None,
+        retry: RetryPolicy | None = None,
+        retry_failed: bool = False,
+        truncated_cap: int | None = None,
+    ) -> None:
+        self.backend, self.cache = backend, cache
+        self.budget = budget or Budget()
+        self.limits = limits or Limits()
+        self.retry = retry or RetryPolicy()
+        self.price = price_of(backend.model, prices)
+        self.retry_failed, self.truncated_cap = retry_failed, truncated_cap
+        self._pacer = Pacer(self.limits)
         self._usage = NOTHING_USED
+        self._outcomes: Counter[Status] = Counter()
+        self._hits = self._saved_usd = 0.0
+        self._lock = Lock()
+        if isinstance(backend, Backend) and self.budget.max_money_usd is not None and self.price is None:
+            raise InputError(
+                "a money budget needs the model's price, which is unknown",
+                record=backend.model,
+                field="llm.prices",
+                remedy="Put its price into the settings, or limit calls instead of money",
+            )
 
     @property
     def model(self) -> str:
-        return self._backend.model
+        return self.backend.model
 
     @property
     def usage(self) -> Usage:
-        """What was spent so far."""
+        """What was spent so far. ``money_usd`` is 0 where the price is unknown: see ``report``."""
         return self._usage
 
+    def report(self) -> dict[str, float | int | str | None]:
+        """Figures for an asset's metadata: calls, cache hits, tokens by kind, money, retries, outcomes."""
+        used = self._usage
+        prompt = used.input_tokens + used.cache_read_tokens + used.cache_write_tokens
+        return {
+            "model": self.model,
+            "calls": used.calls,
+            "retries": used.retries,
+            "cache_hits": int(self._hits),
+            "input_tokens": used.input_tokens,
+            "cache_read_tokens": used.cache_read_tokens,
+            "cache_write_tokens": used.cache_write_tokens,
+            "output_tokens": used.output_tokens,
+            "prefix_hit_rate": used.cache_read_tokens / prompt if prompt else None,
+            "money_usd": used.money_usd if self.price is not None or not isinstance(self.backend, Backend) else None,
+            "money_uncertain_usd": self.budget.uncertain_usd,
+            "money_saved_usd": self._saved_usd,
+            **{f"outcome_{status.value}": count for status, count in sorted(self._outcomes.items())},
+        }
+
     def run(self, requests: Sequence[Request], progress: Progress | None = None) -> list[Reply]:
+        """One reply per request, in order; a failed request is a reply with a status, and the others go on.
+
+        Equal questions under different keys are asked once. ``progress(done, total)`` is called as replies arrive, from the thread
+        that runs. Raises InputError where every call would fail alike (key, model name, credit); what was paid until then is stored.
+        """
+        if not isinstance(self.backend, Backend):
+            return self._answer_offline(self.backend, requests, progress)
+        return _complete(self._run(self.backend, requests, progress))
+
+    def look_up(self, requests: Sequence[Request]) -> list[Reply | None]:
+        """The stored replies without any call; None where nothing usable is stored."""
+        if not isinstance(self.backend, Backend) or self.cache is None:
+            return [None] * len(requests)
+        keys = [cache_key(request, self.backend) for request in requests]
+        stored = self._usable(self.cache.get(keys))
+        return [self._reply(request, stored[key], True) if key in stored else None for request, key in zip(requests, keys, strict=True)]
+
+    def _answer_offline(self, backend: OfflineBackend, requests: Sequence[Request], progress: Progress | None) -> list[Reply]:
         replies = []
         for done, request in enumerate(requests, start=1):
-            answer = self._backend.answer(request)
-            replies.append(Reply(request.key, answer.status, answer.text, answer.reason, answer.usage, False, answer.model))
+            replies.append(self._note(self._reply(request, backend.answer(request), False), None))
             if progress is not None:
                 progress(done, len(requests))
         return replies
+
+    async def _run(self, backend: Backend, requests: Sequence[Request], progress: Progress | None) -> list[Reply]:
+        keys = [cache_key(request, backend) for request in requests]
+        stored = self._usable(self.cache.get(keys)) if self.cache is not None else {}
+        replies: dict[int, Reply] = {}
+        places: dict[str, list[int]] = {}
+        for place, key in enumerate(keys):
+            if key in stored:
+                replies[place] = self._note(self._reply(requests[place], stored[key], True), stored[key])
+            else:
+                places.setdefault(key, []).append(place)
+        if progress is not None and replies:
+            progress(len(replies), len(requests))
+        if places:
+            todo = iter([(key, requests[where[0]]) for key, where in places.items()])
+            prefixes = Counter(requests[where[0]].system for where in places.values())
+            sender = Sender(backend, self.budget, self.price, self.limits, self.retry, self._pacer, prefixes)
+
+            async def work() -> None:
+                for key, request in todo:
+                    if sender.stopped is not None:
+                        return
+                    answer = await self._ask(sender, key, request)
+                    if answer is None:
+                        return
+                    first, *others = places[key]
+                    replies[first] = self._note(self._reply(requests[first], answer, False), None)
+                    for place in others:  # the same question: paid once, so the others count as found
+                        replies[place] = self._note(self._reply(requests[place], answer, True), answer)
+                    if progress is not None:
+                        progress(len(replies), len(requests))
+
+            await backend.open()
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(self.limits.in_flight, len(places))):
+                        group.create_task(work())
+            except BaseExceptionGroup as group_error:
+                raise group_error.exceptions[0] from None
+            finally:
+                await backend.close()
+            if sender.stopped is not None:
+                raise sender.stopped
+        return [replies[place] for place in range(len(requests))]
+
+    async def _ask(self, sender: Sender, key: str, request: Request) -> Answer | None:
+        answer = await sender.send(request)
+        self._keep(sender, key, request, answer)
+        cap = self.truncated_cap
+        if answer is not None and answer.status is Status.TRUNCATED and cap is not None and cap > request.max_tokens:
+            longer = replace(request, max_tokens=cap)
+            longer_key = cache_key(longer, sender.backend)
+            held = self._usable(self.cache.get([longer_key])) if self.cache is not None else {}
+            again = held.get(longer_key) or await sender.send(longer)
+            if longer_key not in held:
+                self._keep(sender, longer_key, longer, again)
+            if again is None:
+                return None
+            spent = answer.usage if longer_key in held else answer.usage + again.usage
+            return replace(again, usage=spent)
+        return answer
+
+    def _keep(self, sender: Sender, key: str, request: Request, answer: Answer | None) -> None:
+        if self.cache is not None and answer is not None and answer.usage.calls:
+            self.cache.put(key, request, sender.backend, answer, replace=self.retry_failed)
+
+    def _usable(self, stored: Mapping[str, Answer]) -> dict[str, Answer]:
+        if not self.retry_failed:
+            return dict(stored)
+        return {key: answer for key, answer in stored.items() if judge(answer).status is Status.OK}
+
+    def _reply(self, request: Request, answer: Answer, from_cache: bool) -> Reply:
+        judged = judge(answer)
+        used = NOTHING_USED if from_cache else judged.usage
+        return Reply(request.key, judged.status, judged.text, judged.reason, used, from_cache, judged.model or self.model)
+
+    def _note(self, reply: Reply, stored: Answer | None) -> Reply:
+        with self._lock:
+            self._usage += reply.usage
+            self._outcomes[reply.status] += 1
+            if stored is not None:
+                self._hits += 1
+                self._saved_usd += stored.usage.money_usd
+        return reply
+
+
+def _complete(work: Coroutine[Any, Any, list[Reply]]) -> list[Reply]:
+    """Runs to the end, in a thread of its own where this one already has an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    done: list[list[Reply]] = []
+    failed: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            done.append(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001 - carried over to the caller's thread and raised there
+            failed.append(error)
+
+    thread = Thread(target=target, name="llm-client")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return done[0]

@@ -238,6 +238,8 @@ def _work(hands: Hands, asked: Instruction, performed: Instruction, corrects: bo
 
 def _knob(hands: Hands, asked: Instruction, performed: Instruction, corrects: bool) -> tuple[float, float | None]:
     rng = hands.rng
+    # Turning takes a moment; the wait before it varies, or a fixed time would fit.
+    hands.pause(0.0, min(12.0, rng.expovariate(0.3)))
     turn = hands.act(Act.KNOB, rng.uniform(2.2, 4.0), asked.item, performed.value, moment=0.72)
     if asked == performed:
         hands.pause(0.2, 0.6)

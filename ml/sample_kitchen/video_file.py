@@ -7,14 +7,12 @@ import os
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
 from ml.sample_kitchen.render import iter_frames
 from ml.sample_kitchen.script import Recording
 
 VIDEO_SIZE = 128
 GOP_S = 2
-_OPTIONS = {"preset": "veryfast", "crf": "24", "threads": "1"}
+_OPTIONS = {"preset": "ultrafast", "crf": "28", "threads": "1"}
 
 
 def write_video(recording: Recording, path: Path, rate: Fraction, size: int = VIDEO_SIZE) -> int:
@@ -26,7 +24,7 @@ def write_video(recording: Recording, path: Path, rate: Fraction, size: int = VI
     import av
 
     count = math.ceil(Fraction(recording.duration_s).limit_denominator(1000) * rate)
-    times = np.arange(count) * float(1 / rate)
+    times = [float(index / rate) for index in range(count)]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -125,3 +125,8 @@ def goalstep_text(instruction: Instruction) -> str:
     """The step as Goal-Step annotators write it: lower case, no full stop."""
     text = instruction_text(instruction).rstrip(".")
     return text[0].lower() + text[1:]
+
+
+def unit_phrase(instruction: Instruction) -> str:
+    """`a scoop`, `a slice`: one measure of what is counted."""
+    return f"a {unit_of(instruction.item) if instruction.kind is Kind.SCOOP else 'slice'}"

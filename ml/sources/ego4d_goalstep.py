@@ -76,7 +76,7 @@ def read_ego4d_goalstep(
                 "split_sha256": sha256,
                 "licence": licence,
                 "video_path": str(found[uid]) if uid in found else None,
-                "annotated_duration_s": lengths.get(uid, end_s),
+                "annotated_duration_s": lengths.get(uid, _latest(end_s, drafts)),
                 "members": [],
                 "status": Status.OK,
             } | _resolve(recording_id, uid, end_s, groups, lengths, uid in found, problems)
@@ -125,6 +125,11 @@ def _split(document: Record, path: Path) -> Split:
     if (split := _SPLITS.get(name.casefold())) is None:
         document.fail("split", f"{name!r} is no split", f"Expected one of {', '.join(_SPLITS)}")
     return split
+
+
+def _latest(end_s: float | None, drafts: Sequence[StepDraft]) -> float | None:
+    """Latest time that the annotations name: steps may reach past the goal, and the video holds both."""
+    return max((t for t in (end_s, *(draft.end_s for draft in drafts)) if t is not None), default=None)
 
 
 def _read_durations(path: Path) -> dict[str, float]:

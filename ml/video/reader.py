@@ -6,7 +6,6 @@ Times inside are exact (``Fraction``, or integers in units of the stream's time 
 """
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,6 @@ from typing import Any, Self
 
 import av
 import av.error
-import av.logging
 import numpy as np
 from av.container import InputContainer
 from av.sidedata.sidedata import Type as SideDataType
@@ -26,6 +24,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
 from ml.errors import InputError
+from ml.video.refusals import undecodable_codec, why_unopened
 
 # A seek goes to the key frame at or before the wanted time; where reordering makes the first picture come out later than that,
 # the next margin is tried, and at last the file is read from its start.
@@ -34,7 +33,6 @@ _SEEK_MARGINS_S = (0, 2, 15)
 _SEEK_FROM_S = 2
 _TOLERANCE_S = Fraction(1, 2000)
 _ATTACHED_PICTURE = Disposition.attached_pic
-_VIDEO_LINE = re.compile(r"Video: (\w+)")
 
 
 @dataclass(frozen=True)
@@ -107,14 +105,14 @@ class VideoReader:
         try:
             self._container: InputContainer = av.open(str(self.path), mode="r", metadata_errors="replace")
         except (av.error.FFmpegError, OSError) as error:
-            raise InputError(f"video cannot be opened: {_open_reason(self.path, error)}", file=self.path) from error
+            raise InputError(f"video cannot be opened: {why_unopened(self.path, error)}", file=self.path) from error
         streams = [s for s in self._container.streams.video if not s.disposition & _ATTACHED_PICTURE]
         if not streams:
             self.close()
             raise InputError("file holds no video stream", file=self.path)
         self.stream: VideoStream = streams[0]
         if self.stream.codec_context is None:
-            name = _undecodable_codec(self._container)
+            name = undecodable_codec(self._container)
             self.close()
             raise InputError(
                 f"this build of FFmpeg has no decoder for codec {name}", file=self.path, remedy="Transcode the file to h264 or AV1"
@@ -275,32 +273,3 @@ def _next(packets: Iterator[Any]) -> Any | None:
         return next(packets, None)
     except (av.error.FFmpegError, OSError):
         return None
-
-
-def _open_reason(path: Path, error: Exception) -> str:
-    """What the demuxer logs when it refuses the file, which says more than the error code; logging is off otherwise."""
-    level = av.logging.get_level()
-    av.logging.set_level(av.logging.ERROR)
-    try:
-        with av.logging.Capture() as logs:
-            try:
-                av.open(str(path)).close()
-            except (av.error.FFmpegError, OSError) as again:
-                error = again
-    finally:
-        av.logging.set_level(level)
-    code = getattr(error, "strerror", None) or str(error)
-    said = "; ".join(dict.fromkeys(message.strip() for _, _, message in logs))
-    return f"{said} ({code})" if said else str(code)
-
-
-def _undecodable_codec(container: InputContainer) -> str:
-    """Codec name of the first video stream from the format dump: PyAV gives no codec object where there is no decoder."""
-    level = av.logging.get_level()
-    av.logging.set_level(av.logging.INFO)
-    try:
-        dump = container.dumps_format()  # type: ignore[attr-defined]
-    finally:
-        av.logging.set_level(level)
-    found = _VIDEO_LINE.search(dump)
-    return found.group(1) if found else "unknown"
