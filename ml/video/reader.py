@@ -31,7 +31,8 @@ from ml.video.refusals import undecodable_codec, why_unopened
 _SEEK_MARGINS_S = (0, 2, 15)
 # Below this the frames up to the wanted time are decoded instead of sought.
 _SEEK_FROM_S = 2
-_TOLERANCE_S = Fraction(1, 2000)
+_JUST_OVER_HALF = Fraction(51, 100)
+_TOLERANCE_S = Fraction(51, 100_000)
 _ATTACHED_PICTURE = Disposition.attached_pic
 
 
@@ -167,10 +168,10 @@ class VideoReader:
     def pts_at(self, t_s: float) -> int:
         """Time stamp that stands for ``t_s``: the frame shown then is the last with ``pts <=`` this.
 
-        Half a unit of the time base (at most 0.5 ms) is allowed for, so that 180.18 s finds frame 5400 at 30000/1001 fps also in
-        Matroska, which rounds to milliseconds.
+        Just over half a unit of the time base (at most 0.51 ms) is allowed for, so that 180.18 s finds frame 5400 at 30000/1001 fps
+        also in Matroska, which rounds to milliseconds.
         """
-        return self.zero_pts + math.floor((Fraction(t_s) + min(self.time_base / 2, _TOLERANCE_S)) / self.time_base)
+        return self.zero_pts + math.floor((Fraction(t_s) + min(self.time_base * _JUST_OVER_HALF, _TOLERANCE_S)) / self.time_base)
 
     def end_pts(self, pts: int, frame: VideoFrame) -> int:
         """Time stamp at which ``frame`` stops being shown when no other follows."""
