@@ -1,0 +1,60 @@
+"""What the person does in each window of a recording: from the dataset where it says so, else from a video language model."""
+
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from assets.fingerprints import CODE_VERSIONS, Fingerprints
+from assets.imported import imported_rows
+from assets.partitioned import materialize_partitions
+from assets.style import GPU_TAGS, OWNERS
+from assets.style import NARRATIONS as GROUP
+from resources.narrator import NarratorModel
+from resources.partitions import RECORDINGS
+from resources.settings import PlatformSettings
+from resources.tables import Tables
+
+
+def narration_assets() -> list[dg.AssetsDefinition]:
+    @dg.asset(
+        partitions_def=RECORDINGS,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        group_name=GROUP,
+        deps=["video_probe", "recordings"],
+        kinds={"pytorch", "parquet"},
+        owners=OWNERS,
+        tags=GPU_TAGS,
+        pool="gpu",
+        code_version=CODE_VERSIONS["narrations"],
+    )
+    def narrations(
+        context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, narrator: NarratorModel
+    ) -> dg.MaterializeResult:
+        """10 s windows every 5 s to the end of each recording, described with a focus on hands and objects.
+
+        A recording without a usable video and without narrations of its own has no rows.
+        """
+        from ml.narration.stage import narrate_recording
+
+        store = tables.store
+
+        def make(ids: list[str]) -> dict[str, pl.DataFrame]:
+            imported = imported_rows(store, "imported_narrations", ids)
+            made = {}
+            for identifier in ids:
+                row = store.read("recordings", identifier).row(0, named=True)
+                usable = row["video_status"] == "ok" and row["video_path"] is not None
+                made[identifier] = narrate_recording(
+                    identifier,
+                    Path(row["video_path"]) if usable else None,
+                    row["duration_s"],
+                    narrator.get if usable else None,
+                    imported=imported[identifier],
+                )
+            return made
+
+        prints = Fingerprints(store, settings.values)
+        return materialize_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=1)
+
+    return [narrations]
