@@ -75,8 +75,10 @@ class Narration(Section):
     api_key_variable: str = "OPENAI_API_KEY"
     """Environment variable that holds the key."""
     frames_per_second: float = Field(2.0, gt=0)
-    size: tuple[int, int] = (64, 64)
-    """Width and height that frames are resized to while decoding."""
+    box: tuple[int, int] = (448, 448)
+    """Width and height that frames are fitted into, in shape, while decoding. ``embedded`` always sees 64 x 64."""
+    max_frames: int | None = Field(None, ge=1)
+    """Most frames of one window."""
     max_in_flight: int = Field(8, ge=1)
     device: str = "auto"
     """``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""

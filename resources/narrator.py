@@ -1,10 +1,11 @@
 """The narrator as a Dagster resource: opened on first use, kept for the whole run, so that a model is loaded once."""
 
 import dagster as dg
-from ml.narration.narrator import Narrator
-from ml.narration.open_narrator import open_narrator
 from pydantic import PrivateAttr
 
+from ml.errors import InputError
+from ml.narration.narrator import Narrator
+from ml.settings import Narration, NarrationBackend, Settings
 from resources.settings import PlatformSettings
 
 
@@ -15,5 +16,44 @@ class NarratorModel(dg.ConfigurableResource):
 
     def get(self) -> Narrator:
         if self._narrator is None:
-            self._narrator = open_narrator(PlatformSettings().values.narration)
+            self._narrator = open_narrator(PlatformSettings().values)
         return self._narrator
+
+
+def open_narrator(settings: Settings) -> Narrator:
+    """Open the narrator of the settings. Raises ``InputError`` where its model is not named or not there."""
+    from ml.narration.narrator import FramePlan
+
+    chosen = settings.narration
+    plan = FramePlan(chosen.frames_per_second, chosen.box, max_frames=chosen.max_frames)
+    match chosen.backend:
+        case NarrationBackend.EMBEDDED:
+            from ml.narration.embedded import EmbeddedBackend
+            from ml.streaming.narrate import EmbeddedNarrator
+
+            return EmbeddedBackend(EmbeddedNarrator())
+        case NarrationBackend.TRANSFORMERS:
+            from ml.narration.transformers_backend import TransformersBackend
+
+            return TransformersBackend(_model(chosen), plan, device=chosen.device)
+        case NarrationBackend.OPENAI:
+            from ml.narration.openai_backend import ClientBackend
+            from ml.settings import LLM, LLMBackend
+            from resources.llm import open_client
+
+            llm = LLM(
+                backend=LLMBackend.OPENAI,
+                model=_model(chosen),
+                base_url=chosen.base_url,
+                api_key_variable=chosen.api_key_variable,
+                max_in_flight=chosen.max_in_flight,
+            )
+            return ClientBackend(open_client(llm, settings.data / "llm_cache", "narrations"), plan)
+
+
+def _model(chosen: Narration) -> str:
+    if not chosen.model:
+        raise InputError(
+            f"backend {chosen.backend.value!r} needs a model", field="narration.model", remedy="Name a folder or a served model"
+        )
+    return chosen.model
