@@ -29,7 +29,8 @@ class Client:
     """Runs requests against one backend and model.
 
     ``cache``: without one, every run pays again. ``budget`` is one run's; share it between clients that spend from one purse.
-    ``prices`` come before the built-in table. ``retry_failed`` asks again where the cache holds a failure (truncated, refused, empty, lost).
+    ``prices`` come before the built-in table. ``retry_failed`` asks again where the cache holds a failure (truncated, refused,
+    empty, lost).
     ``truncated_cap``: a reply cut at ``max_tokens`` is asked for once more with this cap; None leaves it as it is.
 
     Raises InputError where a money budget is set and the model's price is unknown.

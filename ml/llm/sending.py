@@ -1,0 +1,118 @@
+"""Sending one request until it has an outcome: budget, pace, prompt-cache warm-up, retries. Storing and ordering are the client's."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ml.errors import InputError
+from ml.llm.budget import Budget
+from ml.llm.calls import Answer, Backend, CallError
+from ml.llm.images import prepare
+from ml.llm.limits import Limits, Pacer
+from ml.llm.prices import FREE, Price
+from ml.llm.requests import Request, Usage
+from ml.llm.retries import RetryPolicy
+from ml.llm.tokens import ceiling, input_tokens, text_tokens
+from ml.vocabulary import Status
+
+_SMALL_IMAGES = 200_000  # bytes of pictures that may be looked at without leaving the event loop
+
+
+class Sender:
+    """One run's sending. ``prefixes`` counts the requests by system text: only a shared one is worth the provider's prompt cache.
+
+    Where it is, the first request goes alone, since a prefix can be read only after the first reply began: 32
+    at once would write it 32 times.
+    ``stopped`` is set when every call would fail alike.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        budget: Budget,
+        price: Price | None,
+        limits: Limits,
+        retry: RetryPolicy,
+        pacer: Pacer,
+        prefixes: Mapping[str, int],
+    ) -> None:
+        self.backend = backend
+        self._budget, self._price, self._limits, self._retry, self._pacer = budget, price, limits, retry, pacer
+        self._prefixes = prefixes
+        self._warm: dict[str, asyncio.Event] = {}
+        self.stopped: InputError | None = None
+
+    async def send(self, request: Request) -> Answer | None:
+        """The outcome of the request; None where the run is stopped. ``usage.calls`` is 0 where nothing was paid."""
+        if request.images:
+            try:
+                request = await self._with_fitting_images(request)
+            except InputError as error:
+                return Answer(Status.ERROR, None, str(error), model=self.backend.model)
+        if not self._caches(request.system):
+            return await self._attempts(request, cache_prefix=False)
+        warm = self._warm.get(request.system)
+        if warm is not None:
+            await warm.wait()
+            return await self._attempts(request, cache_prefix=True)
+        warm = self._warm[request.system] = asyncio.Event()
+        try:
+            return await self._attempts(request, cache_prefix=True)
+        finally:
+            warm.set()
+
+    async def _attempts(self, request: Request, *, cache_prefix: bool) -> Answer | None:
+        began = time.monotonic()
+        price = self._price or FREE
+        worst = price.worst(ceiling(request, self.backend.image_limits), request.max_tokens)
+        size = input_tokens(request, self.backend.image_limits)
+        retries = 0
+        while self.stopped is None:
+            ticket = await self._pacer.enter(size, request.max_tokens)
+            hold = self._budget.hold(worst)
+            if isinstance(hold, str):
+                return Answer(Status.OVER_BUDGET, None, hold, Usage(retries=retries), self.backend.model)
+            try:
+                answer = await self.backend.call(request, cache_prefix=cache_prefix, timeout_s=self._limits.timeout_s)
+            except CallError as error:
+                if error.maybe_paid:
+                    self._budget.settle_uncertain(hold)
+                else:
+                    self._budget.settle(hold, 0.0)
+                self._pacer.observe(error.headers, ticket)
+                if error.fatal:
+                    self.stopped = InputError(
+                        error.reason, record=self.backend.model, remedy="Mend this and run again; paid replies are kept"
+                    )
+                    return None
+                elapsed = time.monotonic() - began
+                wait = self._retry.wait_s(retries + 1, error.retry_after_s, elapsed) if error.retryable else None
+                if wait is None:
+                    tries = f" after {retries + 1} attempts in {elapsed:.1f} s" if error.retryable else ""
+                    return Answer(Status.ERROR, None, error.reason + tries, Usage(retries=retries), self.backend.model)
+                if error.rate_limited and error.retry_after_s is not None:
+                    self._pacer.close_for(error.retry_after_s)
+                retries += 1
+                await asyncio.sleep(wait)
+                continue
+            except BaseException:
+                self._budget.settle_uncertain(hold)
+                raise
+            self._pacer.observe(answer.headers, ticket)
+            money = price.money(answer.usage)
+            self._budget.settle(hold, money)
+            return replace(answer, usage=replace(answer.usage, money_usd=money, calls=1, retries=retries))
+        return None
+
+    async def _with_fitting_images(self, request: Request) -> Request:
+        limits = self.backend.image_limits
+        if sum(map(len, request.images)) <= _SMALL_IMAGES:
+            pictures = prepare(request.images, limits)
+        else:  # decoding and shrinking take tens of milliseconds a frame, which would hold up every other call
+            pictures = await asyncio.to_thread(prepare, request.images, limits)
+        return replace(request, images=tuple(picture.data for picture in pictures))
+
+    def _caches(self, system: str) -> bool:
+        shortest = self.backend.min_prefix_tokens
+        return shortest is not None and self._prefixes[system] > 1 and text_tokens(system) >= shortest

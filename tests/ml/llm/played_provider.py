@@ -1,0 +1,253 @@
+"""A small HTTP server that plays the providers: run as a process, it prints its port. Nothing here is imported by the platform.
+
+``POST /control`` sets behaviours and empties the log, ``GET /control`` returns the log of calls. A behaviour is a JSON object:
+``kind`` text | status | stream_error | drop | hang, ``when`` (substring of the body; else the next unconditional one is consumed),
+``times`` (how often it applies; default 1, 0 for always), ``delay_s``, ``headers``, ``text``, ``stop_reason``, ``usage``, ``status``,
+``body``, ``error_type``, ``content`` (overrides the content blocks). Without a behaviour the reply echoes the prompt.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import sys
+from typing import Any
+
+CALLS: list[dict[str, Any]] = []
+SCRIPT: list[dict[str, Any]] = []
+BATCHES: dict[str, dict[str, Any]] = {}
+SETTINGS: dict[str, Any] = {"delay_s": 0.0, "headers": {}, "polls_until_ended": 1}
+STATE = {"in_flight": 0, "peak": 0}
+OPENAI_STOPS = {"end_turn": "stop", "max_tokens": "length", "refusal": "content_filter"}
+
+
+def prompt_of(body: dict[str, Any]) -> str:
+    content = body["messages"][-1]["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def behaviour_for(raw: str) -> dict[str, Any]:
+    for place, behaviour in enumerate(SCRIPT):
+        if behaviour.get("when", "") in raw:
+            times = behaviour.get("times", 1)
+            if times == 1:
+                del SCRIPT[place]
+            elif times > 1:
+                behaviour["times"] = times - 1
+            return behaviour
+    return {"kind": "text"}
+
+
+def message(body: dict[str, Any], behaviour: dict[str, Any]) -> dict[str, Any]:
+    text = behaviour.get("text", f"echo {prompt_of(body)}")
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0} | behaviour.get("usage", {})
+    content = behaviour.get("content", [{"type": "text", "text": text}])
+    stop = behaviour.get("stop_reason", "end_turn")
+    return {
+        "id": f"msg_{len(CALLS)}", "type": "message", "role": "assistant", "model": body["model"], "content": content,
+        "stop_reason": stop, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+
+
+def completion(body: dict[str, Any], behaviour: dict[str, Any]) -> dict[str, Any]:
+    text = behaviour.get("text", f"echo {prompt_of(body)}")
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15} | behaviour.get("usage", {})
+    said = {"role": "assistant", "content": text, "refusal": behaviour.get("refusal")}
+    stop = OPENAI_STOPS[behaviour.get("stop_reason", "end_turn")]
+    return {
+        "id": f"chatcmpl-{len(CALLS)}", "object": "chat.completion", "created": 1, "model": body["model"], "usage": usage,
+        "choices": [{"index": 0, "finish_reason": stop, "message": said, "logprobs": None}],
+    }  # fmt: skip
+
+
+def anthropic_events(full: dict[str, Any], behaviour: dict[str, Any]) -> list[dict[str, Any]]:
+    start = {**full, "content": [], "stop_reason": None, "usage": {**full["usage"], "output_tokens": 1}}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+    for place, block in enumerate(full["content"]):
+        events.append({"type": "content_block_start", "index": place, "content_block": {**block, "text": ""}})
+        text = block.get("text", "")
+        half = len(text) // 2
+        for part in (text[:half], text[half:]):
+            events.append({"type": "content_block_delta", "index": place, "delta": {"type": "text_delta", "text": part}})
+        events.append({"type": "content_block_stop", "index": place})
+    if behaviour["kind"] == "stream_error":
+        after = behaviour.get("after_text", "")
+        events = events[:1]
+        if after:
+            events.append({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+            events.append({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": after}})
+        kind = behaviour.get("error_type", "overloaded_error")
+        return [*events, {"type": "error", "error": {"type": kind, "message": "Overloaded"}}]
+    ending = {"stop_reason": full["stop_reason"], "stop_sequence": None}
+    events.append({"type": "message_delta", "delta": ending, "usage": {"output_tokens": full["usage"]["output_tokens"]}})
+    return [*events, {"type": "message_stop"}]
+
+
+def openai_events(full: dict[str, Any], behaviour: dict[str, Any]) -> list[dict[str, Any]]:
+    base = {"id": full["id"], "object": "chat.completion.chunk", "created": 1, "model": full["model"]}
+    text = full["choices"][0]["message"]["content"] or ""
+    pieces = [text[: len(text) // 2], text[len(text) // 2 :]]
+    if behaviour["kind"] == "stream_error":
+        after = behaviour.get("after_text", "")
+        pieces = [after] if after else []
+    chunks: list[dict[str, Any]] = [
+        {**base, "choices": [{"index": 0, "delta": {"role": "assistant", "content": piece}, "finish_reason": None}]} for piece in pieces
+    ]
+    if behaviour["kind"] == "stream_error":
+        return [*chunks, {"error": {"type": "overloaded_error", "message": "Overloaded"}}]
+    chunks.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": full["choices"][0]["finish_reason"]}]})
+    return [*chunks, {**base, "choices": [], "usage": full["usage"]}]
+
+
+async def send(writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str], kind: str = "application/json") -> None:
+    lines = [f"HTTP/1.1 {status} X", f"content-type: {kind}", f"content-length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    await writer.drain()
+
+
+async def answer_model(writer: asyncio.StreamWriter, path: str, raw: bytes, sent: dict[str, str]) -> bool:
+    """Returns whether the connection stays open."""
+    text = raw.decode()
+    body = json.loads(text)
+    behaviour = behaviour_for(text)
+    kept = {name: value for name, value in sent.items() if name in ("x-api-key", "authorization", "x-stainless-retry-count")}
+    CALLS.append({"path": path, "body": body, "kind": behaviour["kind"], "headers": kept, "at_s": asyncio.get_running_loop().time()})
+    headers = {**SETTINGS["headers"], **behaviour.get("headers", {})}
+    await asyncio.sleep(behaviour.get("delay_s", SETTINGS["delay_s"]))
+    openai = path.endswith("/chat/completions")
+    match behaviour["kind"]:
+        case "drop":
+            return False
+        case "hang":
+            await asyncio.sleep(60)
+            return False
+        case "status":
+            status = behaviour["status"]
+            kinds = {429: "rate_limit_error", 529: "overloaded_error", 400: "invalid_request_error", 413: "request_too_large"}
+            named = kinds.get(status, "api_error")
+            default = {"type": "error", "error": {"type": named, "message": behaviour.get("message", "scripted")}}
+            await send(writer, status, json.dumps(behaviour.get("body", default)).encode(), headers)
+            return True
+    full = completion(body, behaviour) if openai else message(body, behaviour)
+    if not body.get("stream"):
+        if behaviour["kind"] == "stream_error":
+            await send(writer, 529, b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', headers)
+        else:
+            await send(writer, 200, json.dumps(full).encode(), headers)
+        return True
+    if openai:
+        events = openai_events(full, behaviour)
+        lines = [f"data: {json.dumps(event)}\n\n" for event in events]
+        if behaviour["kind"] == "text":
+            lines.append("data: [DONE]\n\n")
+    else:
+        lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in anthropic_events(full, behaviour)]
+    await send(writer, 200, "".join(lines).encode(), headers, "text/event-stream")
+    return True
+
+
+def batch_view(batch: dict[str, Any], base: str) -> dict[str, Any]:
+    ended = batch["polls"] >= SETTINGS["polls_until_ended"]
+    counts = {"processing": 0 if ended else len(batch["results"]), "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
+    for result in batch["results"] if ended else []:
+        counts[result["result"]["type"]] += 1
+    return {
+        "id": batch["id"], "type": "message_batch", "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
+        "created_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-02T00:00:00Z", "ended_at": "2026-01-01T01:00:00Z" if ended else None,
+        "archived_at": None, "cancel_initiated_at": None,
+        "results_url": f"{base}/v1/messages/batches/{batch['id']}/results" if ended else None,
+    }  # fmt: skip
+
+
+def batch_result(item: dict[str, Any]) -> dict[str, Any]:
+    behaviour = behaviour_for(json.dumps(item))
+    match behaviour["kind"]:
+        case "text":
+            result: dict[str, Any] = {"type": "succeeded", "message": message(item["params"], behaviour)}
+        case "errored":
+            error = {"type": behaviour.get("error_type", "api_error"), "message": behaviour.get("message", "scripted")}
+            result = {"type": "errored", "error": {"type": "error", "error": error, "request_id": None}}
+        case other:
+            result = {"type": other}
+    return {"custom_id": item["custom_id"], "result": result}
+
+
+async def answer_batch(writer: asyncio.StreamWriter, method: str, path: str, raw: bytes, base: str) -> None:
+    CALLS.append({"path": f"{method} {path}", "body": json.loads(raw) if raw else None, "kind": "batch"})
+    if method == "POST":
+        items = json.loads(raw)["requests"]
+        ids = [item["custom_id"] for item in items]
+        if len(set(ids)) < len(ids) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", one) for one in ids):
+            error = {"type": "error", "error": {"type": "invalid_request_error", "message": "custom_id: duplicate or malformed"}}
+            await send(writer, 400, json.dumps(error).encode(), {})
+            return
+        results = [batch_result(item) for item in items]
+        random.Random(len(BATCHES)).shuffle(results)
+        batch = {"id": f"msgbatch_{len(BATCHES)}", "results": results, "polls": 0}
+        BATCHES[str(batch["id"])] = batch
+    else:
+        batch = BATCHES[path.split("/")[4]]
+        if path.endswith("/results"):
+            lines = "".join(json.dumps(result) + "\n" for result in batch["results"])
+            await send(writer, 200, lines.encode(), {}, "application/x-jsonl")
+            return
+        batch["polls"] += 1
+    await send(writer, 200, json.dumps(batch_view(batch, base)).encode(), {})
+
+
+async def control(writer: asyncio.StreamWriter, method: str, raw: bytes) -> None:
+    if method == "POST":
+        wanted = json.loads(raw)
+        SCRIPT[:] = wanted.get("script", [])
+        SETTINGS.update({"delay_s": 0.0, "headers": {}, "polls_until_ended": 1} | wanted.get("settings", {}))
+        if not wanted.get("keep_log"):
+            CALLS.clear()
+        STATE["peak"] = STATE["in_flight"]
+    await send(writer, 200, json.dumps({"calls": CALLS, "peak": STATE["peak"], "left": SCRIPT}).encode(), {})
+
+
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    host, port = writer.get_extra_info("sockname")[:2]
+    try:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            first, *lines = head.decode().strip().split("\r\n")
+            method, path, _ = first.split(" ")
+            sent = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            raw = await reader.readexactly(int(sent.get("content-length", "0")))
+            path = path.partition("?")[0]
+            if path == "/control":
+                await control(writer, method, raw)
+            elif "/batches" in path:
+                await answer_batch(writer, method, path, raw, f"http://{host}:{port}")
+            elif path.endswith("/count_tokens"):
+                CALLS.append({"path": path, "body": json.loads(raw), "kind": "count"})
+                await send(writer, 200, json.dumps({"input_tokens": len(prompt_of(json.loads(raw)))}).encode(), {})
+            else:
+                STATE["in_flight"] += 1
+                STATE["peak"] = max(STATE["peak"], STATE["in_flight"])
+                try:
+                    stays = await answer_model(writer, path, raw, sent)
+                finally:
+                    STATE["in_flight"] -= 1
+                if not stays:
+                    break
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    server = await asyncio.start_server(serve, "127.0.0.1", parser.parse_args().port, limit=2**26, backlog=512)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    os._exit(0)  # it ends with the process that started it, open connections or not
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
