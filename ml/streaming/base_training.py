@@ -1,0 +1,195 @@
+"""Training of the embedded base model on sample-kitchen rows: batches, losses, the loop, and what is written at the end.
+
+The base is a narrator. Besides narration it is trained on rows that set an instruction beside a video or a narration (``base_rows``), so
+that fine-tuning starts from a language model that can compare the two. It has no speak/silent head, and no adapter is shipped.
+Run by ``measure/train_base_model.py``.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from ml.sample_kitchen.truth import second_classes
+from ml.streaming.base_rows import BaseRow, comparison_rows, fixed_phrases, narration_row, text_row, vocabulary_sentences
+from ml.streaming.footage import COUNT_CLASSES, Footage
+from ml.streaming.layout import Sequence3D, time_string
+from ml.streaming.model import StreamingModel, wrap
+from ml.streaming.tiny import build_network, build_tokenizer
+
+SECONDS_PER_BLOCK = 1.0
+FRAME_STEP_S = 0.5
+
+
+@dataclass(frozen=True)
+class BaseTrainingSettings:
+    """Of the embedded model only. Rates and shares were chosen on held-out recordings; ``steps`` bound the time."""
+
+    seed: int = 0
+    steps: int = 2000
+    narration_rows: int = 16
+    comparison_pairs: int = 4
+    text_rows: int = 8
+    peak_rate: float = 1.5e-3
+    final_share: float = 0.02
+    warmup_steps: int = 60
+    weight_decay: float = 0.02
+    auxiliary_weight: float = 0.5
+    comparison_weight: float = 0.6
+    text_weight: float = 0.2
+    clip_norm: float = 1.0
+
+
+@dataclass
+class Row:
+    """A row as tokens. ``targets``: (index whose hidden state predicts, token id)."""
+
+    sequence: Sequence3D
+    targets: list[tuple[int, int]]
+    frames: np.ndarray | None
+    actions: np.ndarray
+    counts: np.ndarray
+
+
+def tokenise(row: BaseRow, model: StreamingModel, footage: Footage) -> Row:
+    """Token sequence, prediction targets, frames and labels of a row."""
+    sequence = model.sequence()
+    targets: list[tuple[int, int]] = []
+
+    def reply(text: str) -> None:
+        targets.extend((index - 1, sequence.ids[index]) for index in sequence.add_reply(text))
+
+    if row.request is None:
+        sequence.open_user_turn()
+    else:
+        sequence.add_request(row.request)
+    after = dict(row.replies)
+    for block in range(row.blocks):
+        at = row.offset_s + block * SECONDS_PER_BLOCK
+        sequence.add_block(block, time_string((at, at + FRAME_STEP_S), 0.0))
+        if block in after:
+            reply(after[block])
+    if row.ask is not None:
+        sequence.ask(row.ask)
+    if -1 in after:
+        reply(after[-1])
+    if not row.blocks:
+        return Row(sequence, targets, None, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    seconds = slice(row.first_second, row.first_second + row.blocks)
+    frames = footage.frames[row.recording][2 * row.first_second : 2 * (row.first_second + row.blocks)]
+    labels = footage.labels[row.recording]
+    return Row(sequence, targets, frames, labels.actions[seconds], labels.counts[seconds])
+
+
+class AuxiliaryHeads(nn.Module):
+    """What happens and what can be counted in each second, read from the hidden state at ``<|vision_end|>``. Thrown away after training."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.action = nn.Linear(hidden, len(second_classes()))
+        self.count = nn.Linear(hidden, COUNT_CLASSES)
+
+    def loss(self, states: torch.Tensor, actions: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+        return functional.cross_entropy(self.action(states), actions, ignore_index=-1) + 0.5 * functional.cross_entropy(
+            self.count(states), counts
+        )
+
+
+def forward_rows(rows: list[Row], model: StreamingModel, auxiliary: AuxiliaryHeads) -> tuple[torch.Tensor, torch.Tensor]:
+    """(text loss, auxiliary loss) of rows; the auxiliary loss is 0 for rows without video."""
+    shown = [row.frames for row in rows if row.frames is not None]
+    features: list[torch.Tensor | None] = [None] * len(rows)
+    if shown:
+        encoded = model.encode_blocks(torch.from_numpy(np.concatenate(shown)))
+        parts = iter(encoded.split([len(frames) // model.frames_per_block for frames in shown]))
+        features = [next(parts) if row.frames is not None else None for row in rows]
+    hidden, _ = model.hidden_states([row.sequence for row in rows], features)
+    places = torch.tensor([(number, index) for number, row in enumerate(rows) for index, _ in row.targets])
+    wanted = torch.tensor([token for row in rows for _, token in row.targets])
+    text_loss = functional.cross_entropy(model.lm_head(hidden[places[:, 0], places[:, 1]]), wanted)
+    ends = torch.tensor([(number, index) for number, row in enumerate(rows) for index in row.sequence.block_ends])
+    if not len(ends):
+        return text_loss, torch.zeros(())
+    actions = torch.from_numpy(np.concatenate([row.actions for row in rows]))
+    counts = torch.from_numpy(np.concatenate([row.counts for row in rows]))
+    return text_loss, auxiliary.loss(hidden[ends[:, 0], ends[:, 1]], actions, counts)
+
+
+def train_base(
+    footage: Footage,
+    settings: BaseTrainingSettings,
+    *,
+    report: Callable[[dict[str, Any]], None] = lambda row: None,
+    check: Callable[[StreamingModel, int], dict[str, Any]] | None = None,
+    check_every: int = 250,
+    start: StreamingModel | None = None,
+) -> StreamingModel:
+    """Train from random weights (or from ``start``) and return the model. Same seed, footage and thread count: same weights.
+
+    ``report`` gets a row every 50 steps; ``check`` is called every ``check_every`` steps with the model in evaluation mode.
+    """
+    torch.manual_seed(settings.seed)
+    rng = random.Random(settings.seed)
+    if start is None:
+        tokenizer = build_tokenizer(vocabulary_sentences(footage.recordings), fixed_phrases())
+        start = wrap(build_network(tokenizer, seed=settings.seed), tokenizer, name="embedded")
+    model = start
+    auxiliary = AuxiliaryHeads(model.hidden_size)
+    parameters = [*model.network.parameters(), *auxiliary.parameters()]
+    decayed = [parameter for parameter in parameters if parameter.ndim > 1]
+    plain = [parameter for parameter in parameters if parameter.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=settings.peak_rate, betas=(0.9, 0.98))
+    recent: list[list[float]] = []
+    began = time.monotonic()
+    model.network.train()
+    for step in range(1, settings.steps + 1):
+        share = min(1.0, step / settings.warmup_steps) * max(settings.final_share, 1 - step / settings.steps)
+        for group in optimizer.param_groups:
+            group["lr"] = settings.peak_rate * share
+        narrations = [narration_row(footage.recordings, rng) for _ in range(settings.narration_rows)]
+        pairs = [comparison_rows(footage.recordings, rng) for _ in range(settings.comparison_pairs)]
+        words = [text_row(footage.recordings, rng) for _ in range(settings.text_rows)]
+        optimizer.zero_grad(set_to_none=True)
+        losses: list[float] = []
+        # One forward and backward per kind: rows of one kind are of like length, and less is held at a time.
+        kinds = ((narrations, 1.0), ([row for pair in pairs for row in pair], settings.comparison_weight), (words, settings.text_weight))
+        for rows, weight in kinds:
+            text_loss, auxiliary_loss = forward_rows([tokenise(row, model, footage) for row in rows], model, auxiliary)
+            (weight * (text_loss + settings.auxiliary_weight * auxiliary_loss)).backward()
+            losses += [text_loss.item(), auxiliary_loss.item()]
+        nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
+        optimizer.step()
+        recent.append(losses[:5])
+        if step % 50 == 0:
+            means = np.mean(recent[-50:], axis=0).round(4)
+            names = ("narration", "narration_seconds", "comparison", "comparison_seconds", "words")
+            report({"step": step, "elapsed_s": round(time.monotonic() - began, 1), **dict(zip(names, map(float, means), strict=True))})
+        if check is not None and (step % check_every == 0 or step == settings.steps):
+            model.network.eval()
+            report({"step": step, **check(model, step)})
+            model.network.train()
+    model.network.eval()
+    return model
+
+
+def write_base(model: StreamingModel, folder: Path, made_by: dict[str, Any]) -> Path:
+    """Weights, config and tokenizer in the transformers layout, with ``made_by.json`` saying how they came about."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model.network.save_pretrained(folder, safe_serialization=True)
+    model.tokenizer.save_pretrained(folder)
+    path = folder / "made_by.json"
+    path.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def settings_as_json(settings: BaseTrainingSettings) -> dict[str, Any]:
+    return asdict(settings)
