@@ -1,0 +1,117 @@
+"""Rows of ``narrations`` for one recording: from the dataset where it narrates, else from a narrator that sees the windows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from ml.errors import InputError
+from ml.narration.imported import choose_annotator, narrations_in_windows
+from ml.narration.narrator import Narration, Narrator
+from ml.tables.declared import NARRATIONS
+from ml.video.reader import VideoReader
+from ml.video.windows import Window, WindowFrames, make_windows, read_windows
+from ml.vocabulary import Status
+
+REPEATS_FROM = 3  # so many windows in a row with one text are a repetition
+
+
+def narrate_recording(
+    recording_id: str,
+    video_path: Path | None,
+    duration_s: float | None,
+    get_narrator: Callable[[], Narrator] | None,
+    *,
+    imported: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Rows of ``narrations`` for windows of 10 s every 5 s over ``duration_s`` (the decodable length where there is a video).
+
+    Where ``imported`` (rows of ``imported_narrations`` of this recording) has rows, they are used and no video is read; a missing
+    ``duration_s`` is then the end of the last of them. Else ``get_narrator`` is called, once and only then, and describes the
+    windows. Without either a video or imported narrations there are no rows: ``narration_status`` says why.
+
+    A window that fails is a row with its status; so is every window of a file that cannot be opened (``bad_video``). Raises
+    ``InputError`` only for what would fail for every recording alike (see ``Narrator``).
+    """
+    if imported is not None and imported.height:
+        length_s = duration_s or imported.select(pl.max_horizontal(pl.col("end_s").max(), pl.col("start_s").max())).item()
+        windows = make_windows(length_s)
+        annotator = choose_annotator(imported)
+        return _frame(recording_id, f"dataset/{annotator}", windows, narrations_in_windows(imported, windows, annotator))
+    if video_path is None or get_narrator is None or not duration_s:
+        return NARRATIONS.empty()
+    windows = make_windows(duration_s)
+    narrator = get_narrator()
+    try:
+        reader = VideoReader(video_path)
+    except InputError as error:
+        return _frame(recording_id, narrator.name, windows, [Narration(None, Status.BAD_VIDEO, error.problem)] * len(windows))
+    with reader:
+        plan = narrator.plan
+        seen = read_windows(reader, windows, plan.fps, plan.frame_size((reader.width, reader.height)), plan.max_frames)
+        made = [narration for batch in _batches(seen, narrator.windows_per_call) for narration in _describe(narrator, batch)]
+    return _frame(recording_id, narrator.name, windows, made)
+
+
+def narration_status(narrations: pl.DataFrame, video_status: Status, video_reason: str | None = None) -> tuple[Status, str | None]:
+    """Outcome of the stage for one recording.
+
+    ``ok`` where any window has a text; where there are no rows, the video's own status and reason (``empty`` for a video without
+    length); where no window succeeded, the commonest status of the windows with its count and first reason.
+    """
+    if narrations.filter(pl.col("status") == Status.OK).height:
+        return Status.OK, None
+    if not narrations.height:
+        if video_status is Status.OK:
+            return Status.EMPTY, "the video has no length and the dataset has no narrations"
+        return video_status, video_reason or f"no windows were made: video is {video_status}"
+    status, count = narrations.group_by("status").len().sort(["len", "status"], descending=[True, False]).row(0)
+    first = narrations.filter(pl.col("status") == status)["reason"][0]
+    return Status(status), f"{count} of {narrations.height} windows: {first}"
+
+
+def mark_repeats(texts: Sequence[str | None]) -> list[bool]:
+    """Which texts repeat the one before within a run of at least three equal ones; letter case and blanks do not count."""
+    plain = [None if text is None else " ".join(text.lower().split()) for text in texts]
+    marks = [False] * len(plain)
+    start = 0
+    for index in range(1, len(plain) + 1):
+        if index == len(plain) or plain[index] is None or plain[index] != plain[start]:
+            if index - start >= REPEATS_FROM:
+                marks[start + 1 : index] = [True] * (index - start - 1)
+            start = index
+    return marks
+
+
+def _describe(narrator: Narrator, batch: list[WindowFrames]) -> list[Narration]:
+    """Asks the narrator for the windows that hold frames; an empty one is a row without a call."""
+    full = [window for window in batch if len(window.times_s)]
+    answers = iter(narrator.describe(full) if full else [])
+    nothing = Narration(None, Status.SKIPPED, "no frame of the video is shown in this window")
+    return [next(answers) if len(window.times_s) else nothing for window in batch]
+
+
+def _batches(windows: Iterator[WindowFrames], size: int) -> Iterator[list[WindowFrames]]:
+    while batch := list(islice(windows, size)):
+        yield batch
+
+
+def _frame(recording_id: str, narrator: str, windows: list[Window], narrations: list[Narration]) -> pl.DataFrame:
+    repeats = mark_repeats([n.text if n.status is Status.OK else None for n in narrations])
+    return NARRATIONS.rows(
+        [
+            {
+                "recording_id": recording_id,
+                "window_index": window.index,
+                "start_s": window.start_s,
+                "end_s": window.end_s,
+                "text": narration.text,
+                "narrator": narrator,
+                "is_repeat": is_repeat,
+                "status": narration.status,
+                "reason": narration.reason,
+            }
+            for window, narration, is_repeat in zip(windows, narrations, repeats, strict=True)
+        ]
+    )
