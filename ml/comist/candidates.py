@@ -1,12 +1,13 @@
 """Every counterfactual with every score that a filter may use. Thresholds are the matter of ``selection``.
 
-Near-duplicates. The published set keeps the same step text on many videos, so equal texts alone are no duplicate. Two things are told apart:
+Near-duplicates. The published set keeps the same step text on many videos, so equal texts alone are no duplicate. Two things are
+told apart:
 
 * *same clip*: both pairs lie in one recording on the same step, or on clips that overlap by ``clip_overlap`` (intersection over union);
 * *copy*: the same texts on another clip, which is wanted up to a number of copies per text.
 
-In both cases the similarity of two pairs is the smaller one of cos(original, original) and cos(counterfactual, counterfactual), and pairs are
-compared only when mistake type, direction and all amounts in both texts are equal: MiniLM cannot tell "2 scoops" from "3 scoops".
+In both cases the similarity of two pairs is the smaller one of cos(original, original) and cos(counterfactual, counterfactual), and
+pairs are compared only when mistake type, direction and all amounts in both texts are equal: MiniLM cannot tell "2 scoops" from "3 scoops".
 ``duplicate_of`` points to the most similar earlier pair (earlier in the order of recording, step, pair id), a same-clip pair first when
 its similarity is at least ``same_clip_floor``. The search runs over distinct text pairs, never over rows.
 """
@@ -112,7 +113,8 @@ def _joined(counterfactuals: pl.DataFrame, timestamps: pl.DataFrame, recordings:
 
 def _rounded(values: Sequence[float] | NDArray[np.floating]) -> NDArray[np.float64]:
     """Six decimals: what float32 products agree on between machines."""
-    return np.round(np.asarray(values, dtype=np.float64), 6)
+    rounded: NDArray[np.float64] = np.asarray(values, dtype=np.float64).round(6)
+    return rounded
 
 
 def _benchmark(
@@ -168,7 +170,8 @@ def _copies(
     by_group = leaders[np.argsort(groups[leaders], kind="stable")]
     for members in np.split(by_group, np.flatnonzero(np.diff(groups[by_group])) + 1):
         if len(members) > 1:
-            joined = np.concatenate([matrix[originals[members]], matrix[changed[members]]], axis=1) / np.float32(np.sqrt(2))
+            joined = np.concatenate([matrix[originals[members]], matrix[changed[members]]], axis=1)
+            joined = (joined / np.sqrt(2)).astype(np.float32)
             found = earlier_neighbours(joined, settings.duplicate_floor, settings.neighbours, exact_rows=settings.exact_rows)
             row, target = members[found.row], members[found.other]
             for i, j, value in zip(row, target, _pair_similarity(row, target, originals, changed, matrix), strict=True):

@@ -1,7 +1,8 @@
 """Whether two instructions ask for different things, by rule: amounts, levels and content words, whatever the sentence embedding says.
 
 MiniLM gives "2 scoops" and "3 scoops" a cosine of .95 to .99, so similarity cannot judge a changed number. Here a text becomes a signature:
-its amounts in base units and its content words as lemmas with synonyms joined. Two texts differ when their signatures do. Reading amounts for making counterfactuals is another matter (``ml.counterfactuals``).
+its amounts in base units and its content words as lemmas with synonyms joined. Two texts differ when their signatures do.
+Reading amounts for making counterfactuals is another matter (``ml.counterfactuals``).
 """
 
 import re
@@ -83,7 +84,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _plain(character: str) -> str:
-    """"½" as " 1/2" (so that "2½" is not 21/2); other characters in compatibility form."""
+    """ "½" as " 1/2" (so that "2½" is not 21/2); other characters in compatibility form."""
     form = unicodedata.normalize("NFKC", character)
     return f" {form}" if "⁄" in form else form
 

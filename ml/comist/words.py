@@ -35,8 +35,13 @@ _MEASURES: dict[tuple[str, ...], Unit] = {
 }
 UNITS: dict[str, Unit] = {name: unit for names, unit in _MEASURES.items() for name in names}
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 NUMBER_WORDS: dict[str, float] = {
-    **{word: float(n) for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())},
+    **{word: float(n) for n, word in enumerate(_words("zero one two three four five six seven eight nine ten eleven twelve"))},
     "fifteen": 15.0,
     "twenty": 20.0,
     "thirty": 30.0,
@@ -50,8 +55,10 @@ NUMBER_WORDS: dict[str, float] = {
 }
 
 FILLERS = frozenset(
-    "a an the this that these those it its them your you of to in into on onto at with use using and or for from then now by as is are be "
-    "about around approximately just please make sure some next".split()
+    _words(
+        "a an the this that these those it its them your you of to in into on onto at with use using and or for from then now by as is are be"
+    )
+    + _words("about around approximately just please make sure some next")
 )
 
 # A comparative names a level as the plain word does: "on lower heat" asks for low heat.

@@ -170,8 +170,9 @@ class TextVectorStore:
             raise InputError(f"k is {k}", field="k", remedy="Ask for at least one text")
         if table is None or table.count_rows() == 0:
             return pl.DataFrame(schema=HITS_SCHEMA)
-        query = table.search(self.encoder.encode([text])[0], vector_column_name="vector").distance_type("cosine")
-        hits = query.where(f"model = {_quoted(self.encoder.name)}", prefilter=True).limit(k).select(["text", "text_sha256", "model", "_distance"]).to_arrow()
+        query: Any = table.search(self.encoder.encode([text])[0], vector_column_name="vector")
+        of_model = query.distance_type("cosine").where(f"model = {_quoted(self.encoder.name)}", prefilter=True)
+        hits = of_model.limit(k).select(["text", "text_sha256", "model", "_distance"]).to_arrow()
         frame = pl.DataFrame(hits)
         return frame.select("text", (1.0 - pl.col("_distance").cast(pl.Float64)).alias("similarity"), "text_sha256", "model")
 

@@ -1,0 +1,200 @@
+"""Candidates to training pairs: a cheap function of stored scores and settings. Nothing is measured here.
+
+Filters in this order; the first that applies is the pair's rejection:
+
+1. status          the pair was not made, or no time was found (``not_ok``)
+2. verdict         people or an independent check refused it (the verdict's own reason)
+3. not_different   same amounts, levels and content words as the original: never a mistake
+4. too_close       direction alternative only: cosine to the original too high. Changed amounts and levels are judged by rule 3 alone
+5. benchmark_leak  the benchmark scores the same text on the same video
+6. near_benchmark  either text is nearly a benchmark instruction
+7. near_duplicate  nearly repeats a kept pair on the same clip
+8. too_many_copies the same texts on other clips, above the cap
+9. unbalanced      the direction has more pairs than its opposite
+
+A pair that is rejected never counts against another one: 7 to 9 look at what is left.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import polars as pl
+
+from ml.comist.splits import SplitSettings, SplitUnit, assign_splits, require_no_overlap, unit_interval
+from ml.errors import InputError
+from ml.tables.declared import COMIST_CANDIDATES, EGO_COMIST
+from ml.vocabulary import DIRECTIONS, Direction, MistakeType, Status
+
+
+class Rejection(StrEnum):
+    NOT_OK = "not_ok"
+    NOT_DIFFERENT = "not_different"
+    TOO_CLOSE = "too_close"
+    BENCHMARK_LEAK = "benchmark_leak"
+    NEAR_BENCHMARK = "near_benchmark"
+    NEAR_DUPLICATE = "near_duplicate"
+    TOO_MANY_COPIES = "too_many_copies"
+    UNBALANCED = "unbalanced"
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """Thresholds are cosines of the stored scores; None switches a filter off.
+
+    The defaults are for real recipes, where the embedded model gives .70 to .90 to a changed verb and above .98 to a changed comma.
+    A world with few words (the sample kitchen) needs ``near_benchmark`` and ``copies_per_text`` None. ``clip_overlap`` must be that of
+    the candidates. ``balance_within`` names the columns within which opposite directions come in equal number.
+    """
+
+    too_close: float | None = 0.98
+    near_benchmark: float | None = 0.99
+    near_duplicate: float | None = 0.97
+    copies_per_text: int | None = 20
+    balance: bool = True
+    balance_within: tuple[str, ...] = ("source", "mistake_type", "split")
+    clip_overlap: float = 0.5
+    split: SplitSettings = field(default_factory=SplitSettings)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Selection:
+    """``candidates``: all rows with ``rejection`` filled; ``ego_comist``: the kept ones; ``rejections``: count by reason."""
+
+    candidates: pl.DataFrame
+    ego_comist: pl.DataFrame
+    rejections: Mapping[str, int]
+
+
+def select(
+    candidates: pl.DataFrame,
+    settings: SelectionSettings | None = None,
+    *,
+    leaks: pl.DataFrame | None = None,
+    verdicts: pl.DataFrame | None = None,
+    persons: Mapping[str, str] | None = None,
+) -> Selection:
+    """Apply the filters, then balance and split; the result does not depend on the order of rows.
+
+    ``leaks``: columns recording_id, instruction, from ``ml.comist.leaks``. ``verdicts``: columns pair_id, rejection, for pairs that
+    a check refused. ``persons``: person by recording id, needed for splits by person. Raises ``InputError`` where a split parts a unit.
+    """
+    settings = settings or SelectionSettings()
+    frame = candidates.sort("recording_id", "step_uid", "mistake_type", "pair_id")
+    splits = assign_splits(_with_persons(frame, persons, settings), settings.split)
+    frame = frame.with_columns(pl.col("recording_id").replace_strict(splits, return_dtype=pl.String).alias("split"))
+    frame = frame.with_columns(_row_filters(settings, _leaked(frame, leaks), _refused(verdicts)).alias("rejection"))
+    frame = _drop_duplicates(frame, settings)
+    if settings.balance:
+        frame = _drop_unbalanced(frame, settings)
+    kept = frame.filter(pl.col("rejection").is_null()).select(EGO_COMIST.polars_schema.names())
+    require_no_overlap(kept)
+    if persons is not None and settings.split.unit is SplitUnit.PERSON:
+        require_no_overlap(_with_persons(kept, persons, settings), "person_id")
+    rejections = Counter(frame["rejection"].drop_nulls().to_list())
+    return Selection(COMIST_CANDIDATES.check(frame), EGO_COMIST.check(kept), dict(sorted(rejections.items())))
+
+
+def _with_persons(frame: pl.DataFrame, persons: Mapping[str, str] | None, settings: SelectionSettings) -> pl.DataFrame:
+    if settings.split.unit is not SplitUnit.PERSON:
+        return frame
+    if persons is None:
+        raise InputError("splits by person need to know who performs", field="persons", remedy="Pass person by recording id")
+    return frame.with_columns(pl.col("recording_id").replace_strict(dict(persons), default=None, return_dtype=pl.String).alias("person_id"))
+
+
+def _refused(verdicts: pl.DataFrame | None) -> dict[str, str]:
+    if verdicts is None:
+        return {}
+    return dict(
+        verdicts.filter(pl.col("rejection").is_not_null())
+        .sort("pair_id", "rejection", descending=True)
+        .select("pair_id", "rejection")
+        .iter_rows()
+    )
+
+
+def _leaked(frame: pl.DataFrame, leaks: pl.DataFrame | None) -> list[str]:
+    if leaks is None:
+        return []
+    texts = frame.unpivot(on=["instruction", "counterfactual_instruction"], index=["pair_id", "recording_id"], value_name="text")
+    return (
+        texts.join(leaks, left_on=["recording_id", "text"], right_on=["recording_id", "instruction"], how="semi")["pair_id"]
+        .unique()
+        .to_list()
+    )
+
+
+def _row_filters(settings: SelectionSettings, leaked: list[str], refused: Mapping[str, str]) -> pl.Expr:
+    complete = pl.all_horizontal(pl.col("counterfactual_instruction", "feedback", "clip_start_s", "clip_end_s", "t_s").is_not_null())
+    alternative = pl.col("direction") == Direction.ALTERNATIVE
+    rules: list[tuple[pl.Expr, pl.Expr]] = [
+        ((pl.col("status") != Status.OK) | ~complete, pl.lit(Rejection.NOT_OK.value)),
+        (pl.col("pair_id").is_in(list(refused)), pl.col("pair_id").replace_strict(dict(refused), default=None, return_dtype=pl.String)),
+        (~pl.col("differs").fill_null(False), pl.lit(Rejection.NOT_DIFFERENT.value)),
+    ]
+    if settings.too_close is not None:
+        rules.append((alternative & (pl.col("original_similarity") >= settings.too_close), pl.lit(Rejection.TOO_CLOSE.value)))
+    rules.append((pl.col("pair_id").is_in(leaked), pl.lit(Rejection.BENCHMARK_LEAK.value)))
+    if settings.near_benchmark is not None:
+        rules.append((pl.col("benchmark_similarity").fill_null(-1.0) >= settings.near_benchmark, pl.lit(Rejection.NEAR_BENCHMARK.value)))
+    return pl.coalesce([pl.when(applies).then(name) for applies, name in rules])
+
+
+def _drop_duplicates(frame: pl.DataFrame, settings: SelectionSettings) -> pl.DataFrame:
+    """Filters 7 and 8 in row order: chains of ``duplicate_of`` end at the first pair with nearly these texts, which counts its copies."""
+    if settings.near_duplicate is None:
+        return frame
+    columns = ["pair_id", "recording_id", "step_uid", "clip_start_s", "clip_end_s", "duplicate_of", "duplicate_similarity", "rejection"]
+    rows = {row["pair_id"]: row for row in frame.select(columns).iter_rows(named=True)}
+    root: dict[str, str] = {}
+    copies: Counter[str] = Counter()
+    out: list[str | None] = []
+    for pair_id, row in rows.items():
+        earlier = rows.get(row["duplicate_of"]) if (row["duplicate_similarity"] or -1.0) >= settings.near_duplicate else None
+        root[pair_id] = pair_id if earlier is None else root[earlier["pair_id"]]
+        shadowed = earlier is not None and earlier["rejection"] in (None, Rejection.NEAR_DUPLICATE)
+        if row["rejection"] is None and shadowed and _on_same_clip(row, earlier, settings.clip_overlap):
+            row["rejection"] = Rejection.NEAR_DUPLICATE.value
+        if row["rejection"] is None and settings.copies_per_text is not None:
+            if copies[root[pair_id]] >= settings.copies_per_text:
+                row["rejection"] = Rejection.TOO_MANY_COPIES.value
+            else:
+                copies[root[pair_id]] += 1
+        out.append(row["rejection"])
+    return frame.with_columns(pl.Series("rejection", out, dtype=pl.String))
+
+
+def _on_same_clip(one: Mapping[str, object], other: Mapping[str, object] | None, overlap: float) -> bool:
+    if other is None or one["recording_id"] != other["recording_id"]:
+        return False
+    if one["step_uid"] == other["step_uid"]:
+        return True
+    start, end = (float(str(one[name])) for name in ("clip_start_s", "clip_end_s"))
+    if other["clip_start_s"] is None or other["clip_end_s"] is None:
+        return False
+    first, last = (float(str(other[name])) for name in ("clip_start_s", "clip_end_s"))
+    union = max(end, last) - min(start, first)
+    return union > 0 and max(0.0, min(end, last) - max(start, first)) / union >= overlap
+
+
+def _drop_unbalanced(frame: pl.DataFrame, settings: SelectionSettings) -> pl.DataFrame:
+    """Filter 9. Which pairs stay is drawn by hash of the step, so that both directions of one step tend to stay together."""
+    paired = [kind for kind in MistakeType if len(DIRECTIONS[kind]) > 1]
+    open_rows = frame.filter(pl.col("rejection").is_null() & pl.col("mistake_type").is_in(paired))
+    dropped: list[str] = []
+    for _, group in open_rows.group_by(list(settings.balance_within), maintain_order=True):
+        for kind, of_kind in group.group_by("mistake_type", maintain_order=True):
+            counts = {direction: of_kind.filter(pl.col("direction") == direction) for direction in DIRECTIONS[MistakeType(str(kind[0]))]}
+            allowed = min(rows.height for rows in counts.values())
+            for rows in counts.values():
+                ids = sorted(
+                    (unit_interval("balance", settings.seed, recording, step), pair_id)
+                    for recording, step, pair_id in rows.select("recording_id", "step_uid", "pair_id").iter_rows()
+                )
+                dropped += [pair_id for _, pair_id in ids[allowed:]]
+    return frame.with_columns(
+        pl.when(pl.col("pair_id").is_in(dropped)).then(pl.lit(Rejection.UNBALANCED.value)).otherwise("rejection").alias("rejection")
+    )
