@@ -56,9 +56,9 @@ NUMBER_WORDS: dict[str, float] = {
 
 FILLERS = frozenset(
     _words(
-        "a an the this that these those it its them your you of to in into on onto at with use using and or for from then now by as is are be"
+        "a an the this that these those it its them your you of to in into on onto at with use using and or for from then now by as is are"
     )
-    + _words("about around approximately just please make sure some next")
+    + _words("be about around approximately just please make sure some next")
 )
 
 # A comparative names a level as the plain word does: "on lower heat" asks for low heat.

@@ -1,6 +1,8 @@
 """Storage behaviour that users of LanceDB tripped over: concurrent upserts, small tables, many small writes."""
 
-import multiprocessing
+import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ml.embeddings.encoder import TextEncoder
+from ml.embeddings.encoder import TextEncoder, embedded_model_folder
 from ml.embeddings.store import TextVectorStore
 from ml.errors import InputError
 
@@ -32,11 +34,16 @@ def folder_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def upsert_one(root: Path, start: "multiprocessing.synchronize.Barrier | None" = None) -> None:
-    store = TextVectorStore(root, TextEncoder())
-    if start is not None:
-        start.wait()
-    store.upsert(["k1"], made_vectors(1))
+WRITER = """
+import pathlib, sys, time
+import numpy as np
+from ml.embeddings.store import TextVectorStore
+store = TextVectorStore(pathlib.Path(sys.argv[1]))
+vector = np.full((1, store.encoder.dimension), store.encoder.dimension ** -0.5, dtype=np.float32)
+print("ready", flush=True)
+sys.stdin.readline()
+store.upsert(["k1"], vector)
+"""
 
 
 def test_eight_threads_that_upsert_one_new_key_make_one_row(tmp_path, encoder):
@@ -46,14 +53,17 @@ def test_eight_threads_that_upsert_one_new_key_make_one_row(tmp_path, encoder):
 
 
 def test_processes_that_upsert_one_new_key_make_one_row(tmp_path, encoder):
-    context = multiprocessing.get_context("spawn")  # LanceDB's threads do not survive a fork
-    barrier = context.Barrier(3)
-    workers = [context.Process(target=upsert_one, args=(tmp_path, barrier)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(120)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+    root = Path(__file__).parents[3]
+    writers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(3)]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=120)
+        assert writer.returncode == 0
     assert TextVectorStore(tmp_path, encoder).count() == 1
 
 
@@ -90,10 +100,6 @@ def test_search_by_text(store):
 
 
 def test_vectors_of_another_model_are_neither_read_nor_found(store, tmp_path, encoder):
-    import shutil
-
-    from ml.embeddings.encoder import embedded_model_folder
-
     store.embed(["Slice the onion"])
     other_folder = tmp_path / "other's model"
     shutil.copytree(embedded_model_folder(), other_folder)
