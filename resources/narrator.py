@@ -48,7 +48,7 @@ def open_narrator(settings: Settings) -> Narrator:
                 api_key_variable=chosen.api_key_variable,
                 max_in_flight=chosen.max_in_flight,
             )
-            return ClientBackend(open_client(llm, settings.data / "llm_cache", "narrations"), plan)
+            return ClientBackend(open_client(llm, settings.data / "llm_cache"), plan)
 
 
 def _model(chosen: Narration) -> str:
