@@ -59,6 +59,12 @@ def benchmark():
     return benchmark_from_messages(recordings("demo/a"), IMPORTED_STEPS.empty(), messages("demo/a", TIMELINE), "demo")
 
 
+@pytest.fixture
+def score(benchmark):
+    steps, reference = benchmark
+    return lambda run, options=EgoOptions(): score_ego(steps, reference, run, options)  # noqa: B008
+
+
 def value(scores, metric, group="all", experiment=None):
     rows = scores.filter((pl.col("metric") == metric) & (pl.col("group") == group))
     if experiment is not None:
@@ -123,7 +129,7 @@ def test_messages_of_an_unknown_recording_are_refused():
         benchmark_from_messages(recordings("demo/b"), IMPORTED_STEPS.empty(), messages("demo/a", TIMELINE), "demo")
 
 
-def test_scores_of_one_run_by_hand(benchmark):
+def test_scores_of_one_run_by_hand(score):
     run = said(
         (0, 14.0, "feedback", "use smaller cubes"),  # hit, 2 s late
         (0, 31.0, "success", "good"),  # right
@@ -131,7 +137,7 @@ def test_scores_of_one_run_by_hand(benchmark):
         (1, 45.0, "success", "good"),  # 10 s early: right at 15, wrong at 3
         (2, 60.0, "success", "good"),  # on a mistake step before its feedback at 70
     )
-    scores = score_ego(*benchmark, run)
+    scores = score(run)
     assert value(scores, "mistake_tp") == 1
     assert value(scores, "mistake_fp") == 1
     assert value(scores, "mistake_fn") == 1
@@ -149,20 +155,20 @@ def test_scores_of_one_run_by_hand(benchmark):
     assert set(scores["options_hash"]) == {options_hash(EgoOptions())}
 
 
-def test_completion_of_a_mistake_never_put_right_is_an_option(benchmark):
+def test_completion_of_a_mistake_never_put_right_is_an_option(score):
     run = said(*silent_everywhere())
     counted = {
-        fallback: score_ego(*benchmark, run, EgoOptions(completion_fallback=fallback)).filter(pl.col("metric") == "ic_acc")["n"][0]
+        fallback: score(run, EgoOptions(completion_fallback=fallback)).filter(pl.col("metric") == "ic_acc")["n"][0]
         for fallback in CompletionFallback
     }
     assert counted == {"end_unless_mistake": 2, "end": 3, "never": 2}
 
 
-def test_failed_and_absent_steps_count_as_missing_and_an_all_failed_run_has_no_values(benchmark):
+def test_failed_and_absent_steps_count_as_missing_and_an_all_failed_run_has_no_values(score):
     partly = said((0, None, None, None), (1, None, None, None))
-    assert set(score_ego(*benchmark, partly).filter(pl.col("group") == "all")["n_missing"]) == {1}
+    assert set(score(partly).filter(pl.col("group") == "all")["n_missing"]) == {1}
     failed = said(*silent_everywhere()).with_columns(status=pl.lit("error"), reason=pl.lit("broken"))
-    scores = score_ego(*benchmark, failed)
+    scores = score(failed)
     assert scores["value"].null_count() == scores.height
     assert scores["low"].null_count() == scores.height
     with pytest.raises(InputError, match="all 3 items failed"):
@@ -170,13 +176,13 @@ def test_failed_and_absent_steps_count_as_missing_and_an_all_failed_run_has_no_v
     check_run(partly)
 
 
-def test_predictions_on_unknown_steps_or_recordings_are_refused(benchmark):
+def test_predictions_on_unknown_steps_or_recordings_are_refused(score):
     with pytest.raises(InputError, match="no such step"):
-        score_ego(*benchmark, said((7, 1.0, "feedback", "x")))
+        score(said((7, 1.0, "feedback", "x")))
     with pytest.raises(InputError, match="no such recording"):
-        score_ego(*benchmark, said((None, 1.0, "feedback", "x")).with_columns(recording_id=pl.lit("demo/z")))
+        score(said((None, 1.0, "feedback", "x")).with_columns(recording_id=pl.lit("demo/z")))
     with pytest.raises(InputError, match="says no feed"):
-        score_ego(*benchmark, said((0, 1.0, "feedback", "x"), protocol="demo"))
+        score(said((0, 1.0, "feedback", "x"), protocol="demo"))
 
 
 def test_reference_feedback_without_types_is_refused(benchmark):
@@ -185,27 +191,27 @@ def test_reference_feedback_without_types_is_refused(benchmark):
         score_ego(steps, reference.with_columns(mistake_type=pl.lit(None, pl.String)), said(*silent_everywhere()))
 
 
-def test_full_recipe_gates_feedback_by_the_instruction_followed(benchmark):
+def test_full_recipe_gates_feedback_by_the_instruction_followed(score):
     lost = said((0, 71.0, "feedback", "stop stirring"), protocol="demo.full_recipe")  # still at step 0 when step 2 goes on
-    assert value(score_ego(*benchmark, lost), "mistake_tp") == 0
-    assert value(score_ego(*benchmark, lost), "mistake_fp") == 1
-    assert value(score_ego(*benchmark, lost, EgoOptions(instruction_gate=None)), "mistake_tp") == 1
-    excluded = score_ego(*benchmark, lost, EgoOptions(gate_failure=GateFailure.EXCLUDE))
+    assert value(score(lost), "mistake_tp") == 0
+    assert value(score(lost), "mistake_fp") == 1
+    assert value(score(lost, EgoOptions(instruction_gate=None)), "mistake_tp") == 1
+    excluded = score(lost, EgoOptions(gate_failure=GateFailure.EXCLUDE))
     assert value(excluded, "mistake_fp") == 0
     assert value(excluded, "mistake_fn") == 1  # the first reference, given while the instruction was right
 
 
-def test_full_recipe_success_belongs_to_the_step_the_assistant_is_at(benchmark):
+def test_full_recipe_success_belongs_to_the_step_the_assistant_is_at(score):
     late = said((0, 54.0, "success", "good"), protocol="demo.full_recipe")  # near the end of step 1, but said for step 0
-    assert value(score_ego(*benchmark, late), "ic_acc") == 0.0
-    assert value(score_ego(*benchmark, late, EgoOptions(pointer=Pointer.ANY_STEP)), "ic_acc") == 50.0
+    assert value(score(late), "ic_acc") == 0.0
+    assert value(score(late, EgoOptions(pointer=Pointer.ANY_STEP)), "ic_acc") == 50.0
 
 
-def test_recording_scope_finds_references_of_other_steps(benchmark):
+def test_recording_scope_finds_references_of_other_steps(score):
     run = said((1, 35.0, "feedback", "x"), (2, 66.0, "feedback", "x"))
-    assert value(score_ego(*benchmark, run), "mistake_tp") == 1
+    assert value(score(run), "mistake_tp") == 1
     near_first = said((1, 26.0, "feedback", "x"), (2, 66.0, "feedback", "x"))
-    assert value(score_ego(*benchmark, near_first, EgoOptions(scope=Scope.RECORDING, instruction_gate=None)), "mistake_tp") == 2
+    assert value(score(near_first, EgoOptions(scope=Scope.RECORDING, instruction_gate=None)), "mistake_tp") == 2
 
 
 def test_floors_run_through_both_protocols_and_are_told_apart(benchmark):
@@ -373,10 +379,11 @@ def test_error_bins_close_on_the_side_away_from_zero():
     assert sum(timestamp_error_shares([]).values()) == 0
 
 
-def test_plots_are_png(benchmark):
+def test_plots_are_png(benchmark, score):
     run = said((0, 14.0, "feedback", "use smaller cubes"), (0, 31.0, "success", "good"))
-    scores = score_ego(*benchmark, run)
-    pairs = matched_feedback(*benchmark, run, EgoOptions())
+    scores = score(run)
+    steps, reference = benchmark
+    pairs = matched_feedback(steps, reference, run, EgoOptions())
     assert pairs.select("unit_id", "mistake_type", "reference_t_s", "prediction_t_s").rows() == [("demo/a/0", "technique", 12.0, 14.0)]
     errors = (pairs["prediction_t_s"] - pairs["reference_t_s"]).to_list()
     for image in (
@@ -384,6 +391,6 @@ def test_plots_are_png(benchmark):
         timestamp_error_histogram([]),
         timing_error_plot(errors, 15.0),
         per_type_plot(scores),
-        timeline_plot(*benchmark, run, "demo/a"),
+        timeline_plot(steps, reference, run, "demo/a"),
     ):
         assert image.startswith(PNG)
