@@ -101,7 +101,10 @@ class Sender:
                 raise
             self._pacer.observe(answer.headers, ticket)
             money = price.money(answer.usage)
-            self._budget.settle(hold, money)
+            if answer.status is Status.ERROR:  # lost half-way: the provider may bill more than it told until then
+                self._budget.settle_uncertain(hold)
+            else:
+                self._budget.settle(hold, money)
             return replace(answer, usage=replace(answer.usage, money_usd=money, calls=1, retries=retries))
         return None
 

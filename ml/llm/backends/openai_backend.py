@@ -1,0 +1,218 @@
+"""Any OpenAI-compatible server (OpenAI, vLLM, llama.cpp, Gemini's endpoint) through the official SDK. Retries and pacing are the client's.
+
+The same division of labour as ``ml.llm.backends.anthropic_backend``: the SDK's own retries are off, short replies come whole, long ones
+stream. These servers cache prompts by themselves, so nothing is marked.
+"""
+
+import asyncio
+import base64
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from ml.errors import InputError
+from ml.llm.backends.errors import lower, read_lost_connection, read_status_error
+from ml.llm.calls import Answer, CallError
+from ml.llm.images import OPENAI_LIMITS, ImageLimits, media_type
+from ml.llm.requests import Request, Usage
+from ml.vocabulary import Status
+
+if TYPE_CHECKING:
+    import openai
+
+_STREAM_FROM_TOKENS = 4096
+
+
+class OpenAIBackend:
+    """Models over ``/chat/completions``.
+
+    ``base_url`` None is OpenAI itself; with one and no key, the word "none" is sent, as local servers ask for none. ``provider`` names the
+    server in the cache key, so that one model name on two servers is two models. ``max_tokens_field``: OpenAI wants
+    ``max_completion_tokens``, others ``max_tokens``; None decides by ``base_url``. ``extra`` goes into the body and into the cache key.
+    """
+
+    min_prefix_tokens: int | None = None
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        provider: str = "openai",
+        max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None,
+        stream: bool | None = None,
+        send_temperature: bool = True,
+        extra: Mapping[str, object] | None = None,
+        image_limits: ImageLimits = OPENAI_LIMITS,
+    ) -> None:
+        self.model, self.provider, self.image_limits = model, provider, image_limits
+        self.parameters: Mapping[str, object] = {"send_temperature": send_temperature, "extra": dict(extra or {})}
+        self._api_key = api_key if api_key is not None or base_url is None else "none"
+        self._base_url, self._stream, self._send_temperature, self._extra = base_url, stream, send_temperature, dict(extra or {})
+        self._max_tokens_field = max_tokens_field or ("max_completion_tokens" if base_url is None else "max_tokens")
+        self._client: openai.AsyncOpenAI | None = None
+
+    async def open(self) -> None:
+        import openai
+
+        try:
+            self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, max_retries=0)
+        except openai.OpenAIError as error:
+            raise InputError(f"the SDK found no key ({error})", field="llm.api_key", remedy="Set OPENAI_API_KEY") from error
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The wire form of ``/chat/completions``."""
+        content: str | list[dict[str, Any]] = request.prompt
+        if request.images:
+            content = [_image_part(image) for image in request.images] + [{"type": "text", "text": request.prompt}]
+        messages = [{"role": "system", "content": request.system}] if request.system else []
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [*messages, {"role": "user", "content": content}],
+            self._max_tokens_field: request.max_tokens,
+        }
+        if self._send_temperature:
+            body["temperature"] = request.temperature
+        if request.schema is not None:
+            named = {"name": "reply", "schema": dict(request.schema), "strict": is_strict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        return body
+
+    async def call(self, request: Request, *, cache_prefix: bool, timeout_s: float) -> Answer:
+        import httpx2
+        import openai
+
+        stream = self._stream if self._stream is not None else request.max_tokens > _STREAM_FROM_TOKENS
+        body = self.body(request)
+        told = _Told()
+        headers: dict[str, str] = {}
+        try:
+            async with asyncio.timeout(timeout_s):
+                create: Any = self._open().chat.completions.with_raw_response.create
+                if not stream:
+                    raw = await create(**body, extra_body=self._extra or None, timeout=timeout_s)
+                    return answer_of(json.loads(raw.http_response.content), lower(raw.headers))
+                options = {"include_usage": True}
+                raw = await create(**body, extra_body=self._extra or None, timeout=timeout_s, stream=True, stream_options=options)
+                headers = lower(raw.headers)
+                async for chunk in raw.parse():
+                    told.hear(chunk)
+            if told.finish_reason is None:
+                raise httpx2.RemoteProtocolError("the stream ended before the reply did")
+        except openai.APIStatusError as error:
+            failure = read_status_error(error.status_code, lower(error.response.headers), error.body, str(error))
+            return told.lost(failure, self.model, headers)
+        except (openai.APITimeoutError, TimeoutError) as error:
+            return told.lost(read_lost_connection(error, timed_out=True), self.model, headers)
+        except (openai.APIConnectionError, httpx2.HTTPError) as error:
+            return told.lost(read_lost_connection(error, timed_out=False), self.model, headers)
+        except json.JSONDecodeError as error:
+            return told.lost(CallError(f"the response is no JSON: {error}", retryable=True, maybe_paid=True), self.model, headers)
+        except openai.APIError as error:  # an error object inside a 200 stream
+            return told.lost(read_status_error(200, headers, error.body, str(error)), self.model, headers)
+        return answer_of(told.completion(), headers)
+
+    async def count_tokens(self, request: Request) -> int:
+        raise InputError("this server has no endpoint that counts tokens", record=self.model, remedy="Use the estimate by length")
+
+    def _open(self) -> "openai.AsyncOpenAI":
+        if self._client is None:
+            raise RuntimeError("the backend is used before open()")
+        return self._client
+
+
+class _Told:
+    """What a stream has said so far."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.refusals: list[str] = []
+        self.usage: dict[str, Any] = {}
+        self.model = ""
+        self.finish_reason: str | None = None
+
+    def hear(self, chunk: Any) -> None:
+        self.model = chunk.model or self.model
+        if chunk.usage is not None:
+            self.usage = chunk.usage.model_dump()
+        for choice in chunk.choices:
+            self.pieces.append(choice.delta.content or "")
+            self.refusals.append(choice.delta.refusal or "")
+            self.finish_reason = choice.finish_reason or self.finish_reason
+
+    def completion(self) -> dict[str, Any]:
+        said = {"content": "".join(self.pieces), "refusal": "".join(self.refusals) or None}
+        return {"choices": [{"message": said, "finish_reason": self.finish_reason}], "usage": self.usage, "model": self.model}
+
+    def lost(self, failure: CallError, model: str, headers: Mapping[str, str]) -> Answer:
+        """A recorded failure where text had come; else the error goes on."""
+        text = "".join(self.pieces)
+        if not text:
+            raise failure
+        reason = f"{failure.reason}, after {len(text)} characters of text"
+        return Answer(Status.ERROR, None, reason, usage_of(self.usage), self.model or model, {**headers, **failure.headers})
+
+
+def usage_of(usage: Mapping[str, Any]) -> Usage:
+    """Tokens of a completion's usage: its prompt tokens include cached ones, which are taken out here."""
+    details = usage.get("prompt_tokens_details") or {}
+    read, written = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
+    prompt = usage.get("prompt_tokens") or 0
+    return Usage(
+        input_tokens=max(0, prompt - read - written),
+        output_tokens=usage.get("completion_tokens") or 0,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def answer_of(completion: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+    """The outcome of a whole completion."""
+    usage, model = usage_of(completion.get("usage") or {}), str(completion.get("model") or "")
+    choices = completion.get("choices") or []
+    if not choices:
+        return Answer(Status.EMPTY, None, "no choice in the completion", usage, model, headers)
+    said, stop = choices[0].get("message") or {}, choices[0].get("finish_reason")
+    text = said.get("content") or ""
+    if said.get("refusal"):
+        return Answer(Status.REFUSED, None, f"refusal: {said['refusal'][:200]}", usage, model, headers)
+    match stop:
+        case "content_filter":
+            return Answer(Status.REFUSED, text or None, "stop reason content_filter", usage, model, headers)
+        case "length":
+            return Answer(Status.TRUNCATED, text or None, "stop reason length", usage, model, headers)
+        case _ if not text.strip():
+            return Answer(Status.EMPTY, None, f"no text, stop reason {stop}", usage, model, headers)
+        case _:
+            return Answer(Status.OK, text, None, usage, model, headers)
+
+
+def is_strict(schema: Mapping[str, object]) -> bool:
+    """Whether OpenAI would take the schema as strict: every object is closed and requires all of its properties."""
+    if schema.get("type") == "object":
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping) or schema.get("additionalProperties") is not False:
+            return False
+        required = schema.get("required")
+        if not isinstance(required, list | tuple) or set(required) != set(properties):
+            return False
+    inner: list[object] = []
+    for word in ("properties", "$defs"):
+        inner.extend(part.values() if isinstance(part := schema.get(word), Mapping) else ())
+    for word in ("anyOf", "oneOf", "allOf"):
+        inner.extend(part if isinstance(part := schema.get(word), list) else ())
+    inner.append(schema.get("items"))
+    return all(is_strict(part) for part in inner if isinstance(part, Mapping))
+
+
+def _image_part(data: bytes) -> dict[str, Any]:
+    kind = media_type(data)
+    if kind is None:
+        raise CallError("the bytes are no picture", retryable=False)
+    return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"}}
