@@ -38,7 +38,8 @@ def read_ego4d_narrations(
     if isinstance(value, dict) and isinstance(value.get("videos"), dict):
         value = value["videos"]  # releases differ in whether the videos are wrapped
     licence = stated_licence(annotations, {}, default=LICENCE)
-    recordings, narrations = [], []
+    recordings: list[dict[str, object]] = []
+    narrations: list[dict[str, object]] = []
     for uid, video in sorted(keyed_records(value, path, "video"), key=lambda item: natural_key(item[0])):
         recording_id = f"{source}/{uid}"
         count = 0

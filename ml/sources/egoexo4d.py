@@ -74,8 +74,7 @@ def _takes(path: Path) -> Iterator[Record]:
     takes = (
         records(annotations, path, "take") if isinstance(annotations, list) else (t for _, t in keyed_records(annotations, path, "take"))
     )
-    for take in sorted(takes, key=lambda take: natural_key(take.text("take_uid"))):
-        yield take
+    yield from sorted(takes, key=lambda take: natural_key(take.text("take_uid")))
 
 
 def _draft(recording_id: str, segment: Record, problems: Problems) -> StepDraft:
