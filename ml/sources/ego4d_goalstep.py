@@ -14,6 +14,7 @@ import polars as pl
 
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, overlaps, text_id
+from ml.sources.joined_videos import join_videos
 from ml.sources.reading import Record, TimeUnit, file_sha256, read_csv, read_json, stated_licence
 from ml.sources.video_files import videos_by_stem
 from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
@@ -35,12 +36,18 @@ class Member:
 
 
 def read_ego4d_goalstep(
-    annotations: Path, videos: Path | None, *, source: str, durations_s: Mapping[str, float] | None = None
+    annotations: Path,
+    videos: Path | None,
+    *,
+    source: str,
+    durations_s: Mapping[str, float] | None = None,
+    joined: Path | None = None,
 ) -> ImportedSource:
     """All ``goalstep_*.json`` below ``annotations``; videos are ``<video_uid>.mp4`` anywhere below ``videos``.
 
     ``durations_s``: length of each video in seconds by uid; without it ``ego4d.json`` beside the annotations is read where present. A
-    joined video whose members' lengths are unknown, and that lies nowhere as one file, is skipped with a reason.
+    joined video whose members' lengths are unknown, and that lies nowhere as one file, is skipped with a reason; where all members are
+    there with their lengths, a playlist that plays them as one is written below ``joined``.
     Raises ``InputError`` for files without the layout and for a video that stands in two of them.
     """
     files = sorted((p for p in annotations.glob("goalstep_*.json")), key=lambda p: natural_key(p.name)) if annotations.is_dir() else []
@@ -79,7 +86,7 @@ def read_ego4d_goalstep(
                 "annotated_duration_s": lengths.get(uid, _latest(end_s, drafts)),
                 "members": [],
                 "status": Status.OK,
-            } | _resolve(recording_id, uid, end_s, groups, lengths, uid in found, problems)
+            } | _resolve(recording_id, uid, end_s, groups, lengths, found, joined, problems)
     return ImportedSource(IMPORTED_RECORDINGS.rows(list(recordings.values())), IMPORTED_STEPS.rows(steps), problems=problems.frame())
 
 
@@ -163,10 +170,11 @@ def _resolve(
     end_s: float | None,
     groups: Mapping[str, list[str]],
     lengths: Mapping[str, float],
-    is_joined_file: bool,
+    found: Mapping[str, Path],
+    joined: Path | None,
     problems: Problems,
 ) -> dict[str, object]:
-    """Members and status of a joined recording; nothing for any other."""
+    """Members, playlist and status of a joined recording; nothing for any other."""
     if not uid.startswith(GROUP_PREFIX):
         return {}
     names = groups.get(uid, [])
@@ -184,8 +192,13 @@ def _resolve(
     elif any(member["offset_s"] is None for member in members):
         unknown = [name for name in names[:-1] if name not in lengths]
         reason = f"joined video: the lengths of {len(unknown)} of its {len(names)} members are unknown (give ego4d.json), e.g. {unknown[0]}"
-    if reason is None or is_joined_file:
+    if uid in found:
         return {"members": members}
+    if reason is None:
+        parts = [(found[name], lengths[name]) for name in names if name in found and name in lengths]
+        whole = len(parts) == len(names)
+        path = join_videos([p for p, _ in parts], [s for _, s in parts], joined) if joined is not None and whole else None
+        return {"members": members, "video_path": str(path) if path else None}
     problems.add("unresolved_group", reason, "skipped; steps kept on the joined time line", recording_id=recording_id)
     return {"members": members, "status": Status.SKIPPED, "reason": reason}
 

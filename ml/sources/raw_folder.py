@@ -1,4 +1,4 @@
-"""What lies in a folder of raw videos: names grouped to recordings. No file is looked at beyond its name; looking is ``raw_videos``' part."""
+"""What lies in a folder of raw videos: names grouped to recordings. Sizes, times and content are not looked at here."""
 
 import os
 import re

@@ -16,14 +16,14 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from ml.errors import InputError
-from ml.sources.imported import ImportedSource, Problems, StepDraft, number_steps, text_id
+from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
 from ml.sources.joined_videos import join_videos
 from ml.sources.raw_folder import SIDECAR_SUFFIX, RawFolder, RawVideo, list_raw_videos
 from ml.sources.reading import Record, TimeUnit, read_json
@@ -109,6 +109,7 @@ def scan_folder(
         raise InputError("there is no such folder", file=folder, remedy="Make it, or mend `raw_videos.folder` in the settings")
     began_s = clock()
     listed = list_raw_videos(folder)
+    names = {path: _name(folder, path) for video in listed.videos for path in video.files}
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(ledger)) as database, database:
         database.execute(_LEDGER)
@@ -121,7 +122,7 @@ def scan_folder(
                 break
             looked_at += 1
             for path in video.files:
-                name = _name(folder, path)
+                name = names[path]
                 now = _look(path, seen.get(name), stable_ticks)
                 if now is None:
                     continue
@@ -130,7 +131,7 @@ def scan_folder(
                     now = replace(now, arrival=arrivals)
                 if now != seen.get(name):
                     seen[name] = changed[name] = now
-            waiting += not _is_complete(folder, video, seen)
+            waiting += not _is_complete(names, video, seen)
             cursor = replace(cursor, resume_after=video.native_id)
         if looked_at == len(listed.videos):
             cursor = replace(cursor, resume_after="")
@@ -138,16 +139,17 @@ def scan_folder(
             "insert or replace into files values (?, ?, ?, ?, ?)",
             [(name, s.bytes, s.mtime_ns, s.unchanged, s.arrival) for name, s in changed.items()],
         )
-        _forget_unfinished(database, folder, listed, seen)
-    ready = _ready(folder, listed, seen, cursor.delivered)[:chunk]
+        _forget_unfinished(database, set(names.values()), seen)
+    ready = _ready(names, listed, seen, cursor.delivered)[:chunk]
     if ready:
         cursor = replace(cursor, delivered=ready[-1][0])
     return ScanResult(tuple(arrival for _, arrival in ready), cursor, looked_at, len(listed.videos), waiting, listed.refused)
 
 
 def _from(videos: Sequence[RawVideo], resume_after: str) -> Iterable[RawVideo]:
-    """All videos once, beginning behind the one called ``resume_after`` (or at the first, where it is gone)."""
-    start = next((index + 1 for index, video in enumerate(videos) if video.native_id == resume_after), 0)
+    """All videos once, beginning with the first behind ``resume_after`` in their order."""
+    last = natural_key(resume_after)
+    start = next((index for index, video in enumerate(videos) if natural_key(video.native_id) > last), 0) if resume_after else 0
     return [*videos[start:], *videos[:start]]
 
 
@@ -166,15 +168,15 @@ def _look(path: Path, before: _Seen | None, stable_ticks: int) -> _Seen | None:
     return replace(before, unchanged=min(before.unchanged + 1, stable_ticks))
 
 
-def _is_complete(folder: Path, video: RawVideo, seen: dict[bytes, _Seen]) -> bool:
-    return all((known := seen.get(_name(folder, path))) is not None and known.arrival is not None for path in video.files)
+def _is_complete(names: Mapping[Path, bytes], video: RawVideo, seen: dict[bytes, _Seen]) -> bool:
+    return all((known := seen.get(names[path])) is not None and known.arrival is not None for path in video.files)
 
 
-def _ready(folder: Path, listed: RawFolder, seen: dict[bytes, _Seen], delivered: int) -> list[tuple[int, Arrival]]:
+def _ready(names: Mapping[Path, bytes], listed: RawFolder, seen: dict[bytes, _Seen], delivered: int) -> list[tuple[int, Arrival]]:
     """Complete recordings of which some file arrived after ``delivered``, by the arrival of their last file."""
     ready = []
     for video in listed.videos:
-        known = [seen.get(_name(folder, path)) for path in video.files]
+        known = [seen.get(names[path]) for path in video.files]
         numbers = [k.arrival for k in known if k is not None and k.arrival is not None]
         if len(numbers) == len(known) and max(numbers) > delivered:
             parts = [f"{path.name}:{k.bytes}:{k.mtime_ns}" for path, k in zip(video.files, known, strict=True) if k is not None]
@@ -182,9 +184,8 @@ def _ready(folder: Path, listed: RawFolder, seen: dict[bytes, _Seen], delivered:
     return sorted(ready, key=lambda item: item[0])
 
 
-def _forget_unfinished(database: sqlite3.Connection, folder: Path, listed: RawFolder, seen: dict[bytes, _Seen]) -> None:
+def _forget_unfinished(database: sqlite3.Connection, here: Set[bytes], seen: dict[bytes, _Seen]) -> None:
     """Drop files that went away before they were complete, such as a name that a copy tool used for a while."""
-    here = {_name(folder, path) for video in listed.videos for path in video.files}
     gone = [(name,) for name, known in seen.items() if known.arrival is None and name not in here]
     database.executemany("delete from files where name = ?", gone)
 
