@@ -20,6 +20,7 @@ OTHER_VARIABLES = {SETTINGS_VARIABLE, "INTERJECT_SHARED"}
 DEFAULT_FILE = Path("interject.toml")
 FLOORS = ("floor_silent", "floor_alert_every_10s", "floor_duration_timer")
 UNTUNED = "untuned_base"
+EGO_COMIST = "ego_comist"
 
 
 class Section(BaseModel):
@@ -143,7 +144,7 @@ class Selection(Section):
 
 class Mix(Section):
     weights: dict[str, float]
-    """Share of draws by dataset: ego_comist, or the name of a source."""
+    """Share of draws by dataset: ``ego_comist``, or a kind of source (all sources of the kind together)."""
 
     @field_validator("weights")
     @classmethod
@@ -222,7 +223,7 @@ def _default_sources() -> dict[str, Source]:
 
 
 def _default_mixes() -> dict[str, Mix]:
-    return {"comist_plus": Mix(weights={"ego_comist": 0.6, "kitchen_qicd": 0.3, "kitchen_goalstep": 0.1})}
+    return {"comist_plus": Mix(weights={EGO_COMIST: 0.6, SourceKind.QICD: 0.3, SourceKind.EGO4D_GOALSTEP: 0.1})}
 
 
 def _default_experiments() -> dict[str, Experiment]:
@@ -273,7 +274,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _names_resolve(self) -> "Settings":
-        known = {"ego_comist", *self.all_sources()}
+        known = {EGO_COMIST, *SourceKind}
         for name, mix in self.mixes.items():
             if unknown := sorted(mix.weights.keys() - known):
                 raise ValueError(f"mixes.{name}.weights: no dataset {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
