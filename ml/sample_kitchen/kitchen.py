@@ -34,7 +34,7 @@ KITCHEN_VERSION: Final = 1
 STAMP: Final = "stamp.json"
 MANIFEST: Final = "manifest.json"
 TRUTH: Final = "truth"
-LICENCE_TEXT: Final = "Apache-2.0. Rendered by the sample kitchen; no data of the dataset whose layout this folder has.\n"
+LICENCE_TEXT: Final = "Apache-2.0\n\nRendered by the sample kitchen; no data of the dataset whose layout this folder has.\n"
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,11 @@ class Manifest:
     seed: int
     sizes: KitchenSizes
     recordings: tuple[ManifestRecording, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Length of all recordings together."""
+        return sum(recording.duration_s for recording in self.recordings)
 
     def unseen(self, source: KitchenSource) -> frozenset[str]:
         """Native ids of a source's recordings of the harder split."""

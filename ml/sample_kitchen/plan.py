@@ -183,9 +183,9 @@ def _captaincook4d(maker: _Maker, sizes: KitchenSizes) -> list[Entry]:
 
 
 def _goalstep(maker: _Maker, count: int) -> list[Entry]:
-    """Two thirds train, one third valid; the first of each file is a group of videos (`grp-`) when there are several."""
+    """One third valid, the rest train; when there are several, the first is a group of videos in one file (`grp-`)."""
     entries = []
-    valid = count // 3
+    valid = max(count // 3, int(count > 1))
     for index in range(count):
         part, split = ("val", KitchenSplit.VALIDATION) if index < valid else ("train", KitchenSplit.TRAIN)
         uid = video_uid(maker.base, f"goalstep-{index}")

@@ -162,9 +162,9 @@ def perform_recipe(recipe: Recipe, seed: int, behaviour: Behaviour = Behaviour.C
     for index, instruction in enumerate(recipe.instructions):
         performed = _wrong(rng, instruction, behaviour) if index in erring else instruction
         step = _step(rng, index, instruction, performed, behaviour, scene, at, tempo)
-        steps.append(step)
         gap = min(5.0, 0.5 + rng.expovariate(0.8))
         scene = step.end_s + gap * rng.uniform(0.3, 0.8)
+        steps.append(_until(step, round(scene, 3)))
         at = step.end_s + gap
     return Recording(seed, recipe.split, behaviour, recipe, counter, bowl, look, tuple(steps), round(at + rng.uniform(0.0, 1.5), 3))
 
@@ -230,6 +230,11 @@ def _step(
     return Step(
         index, asked, performed, round(scene_s, 3), round(start_s, 3), round(end_s, 3), actions, success, mistake, draw.uniform(0, 6.28)
     )
+
+
+def _until(step: Step, scene_s: float) -> Step:
+    """The step with no action reaching into the next scene: what is not in view is not in the truth either."""
+    return replace(step, actions=tuple(replace(action, end_s=min(action.end_s, scene_s)) for action in step.actions))
 
 
 def _jitter(rng: random.Random, colour: Colour, by: int) -> Colour:
