@@ -2,13 +2,13 @@
 
 import dagster as dg
 import polars as pl
-from ml.counterfactuals.prompt_hashes import stage_hash
 
 from assets.fingerprints import CODE_VERSIONS, Fingerprints, rows_by_recording
 from assets.imported import source_of
 from assets.partitioned import materialize_partitions
 from assets.style import COUNTERFACTUALS as GROUP
 from assets.style import LLM_TAGS, OWNERS
+from ml.counterfactuals.prompt_hashes import stage_hash
 from resources.llm import LanguageModels
 from resources.partitions import RECORDINGS
 from resources.settings import PlatformSettings

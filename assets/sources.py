@@ -10,6 +10,7 @@ from assets.fingerprints import CODE_VERSIONS, fingerprint_of_import
 from assets.imported import RAW_VIDEOS
 from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
+from ml.errors import InputError
 from ml.settings import Settings, Source, SourceKind
 from ml.sources.imported import ImportedSource
 from ml.tables.store import TableStore, decode_key
@@ -129,14 +130,24 @@ def _raw_videos() -> dg.AssetsDefinition:
     )
     def raw_videos(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
         """Videos dropped in the raw video folder, with the steps of their sidecar files; partitions of other sources pass through."""
-        from ml.sources.raw_videos import read_raw_video
+        from ml.sources.raw_folder import list_raw_videos
+        from ml.sources.raw_videos import read_raw_videos
 
         values = settings.values
         identifiers = [decode_key(key) for key in context.partition_keys]
         mine = [identifier for identifier in identifiers if identifier.startswith(f"{RAW_VIDEOS}/")]
+        here = (
+            {f"{RAW_VIDEOS}/{video.native_id}": video for video in list_raw_videos(values.path(values.raw_videos.folder)).videos}
+            if mine
+            else {}
+        )
         waiting = 0
         for identifier in mine:
-            imported = read_raw_video(values.path(values.raw_videos.folder), identifier)
+            if identifier not in here:
+                raise InputError(
+                    "the video is not in the raw video folder", record=identifier, remedy="Put it back, or delete the partition in the UI"
+                )
+            imported = read_raw_videos([here[identifier]], source=RAW_VIDEOS, joined=values.path(Path("joined")), length_of=_length_of)
             waiting += imported.steps.height == 0
             write_imported(tables.store, imported, identifier, CODE_VERSIONS["imported"])
         return dg.MaterializeResult(
@@ -144,6 +155,12 @@ def _raw_videos() -> dg.AssetsDefinition:
         )
 
     return raw_videos
+
+
+def _length_of(path: Path) -> float | None:
+    from ml.video.probe import probe_video
+
+    return probe_video(path, "chapter")["decodable_s"][0]
 
 
 def _import_metadata(imported: ImportedSource) -> dict[str, object]:
