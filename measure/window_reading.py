@@ -83,19 +83,20 @@ def main() -> int:
         make_file(path, options.minutes)
         duration_s = float(probe_video(path, "measure/recording")["decodable_s"][0])
         growth_mb = peak_growth_mb(path, duration_s)
-        bare, windows = [], []
+        bare, windows, work = [], [], []
         n_frames = n_sampled = 0
         for _ in range(options.rounds):
-            start = time.perf_counter()
+            start, start_cpu = time.perf_counter(), time.process_time()
             n_frames = bare_pass(path)
-            middle = time.perf_counter()
+            middle, middle_cpu = time.perf_counter(), time.process_time()
             n_sampled = window_pass(path, duration_s)
             bare.append(middle - start)
             windows.append(time.perf_counter() - middle)
+            work.append((time.process_time() - middle_cpu) / (middle_cpu - start_cpu))
     ratio = statistics.median(w / b for w, b in zip(windows, bare, strict=True))
     print(f"{duration_s:.0f} s at 640x360, {n_frames} frames; {len(make_windows(duration_s))} windows, {n_sampled} frames handed out")
     print(f"bare pass {statistics.median(bare):.2f} s, all windows {statistics.median(windows):.2f} s (medians of {options.rounds})")
-    print(f"ratio {ratio:.3f} (at most {MAX_RATIO})")
+    print(f"ratio {ratio:.3f} (at most {MAX_RATIO}); of CPU time {statistics.median(work):.3f}, which other load disturbs less")
     print(f"peak memory growth {growth_mb:.1f} MB (at most {MAX_GROWTH_MB:.0f})")
     return 0 if ratio <= MAX_RATIO and growth_mb <= MAX_GROWTH_MB else 1
 
