@@ -1,23 +1,26 @@
 """The whole graph: assets, jobs, sensors and resources under the settings of this process. Loading it imports no model library."""
 
 import dagster as dg
+
+from assets.accuracy import accuracy_assets
 from assets.benchmarks import benchmark_assets
 from assets.checks import asset_checks
-from assets.narrations import narration_assets
-from assets.training import training_assets
-from sensors.raw_videos import raw_videos_sensor
-
 from assets.comist import comist_assets
 from assets.counterfactuals import counterfactual_assets
+from assets.narrations import narration_assets
 from assets.recordings import recording_assets
 from assets.sources import source_assets
+from assets.training import training_assets
 from dagster_project.jobs import RAW_VIDEO, jobs
 from ml.settings import Settings, load_settings
+from resources.assistants import Assistants
+from resources.checkpoints import Checkpoints
 from resources.embeddings import TextEmbeddings
 from resources.llm import LanguageModels
 from resources.narrator import NarratorModel
 from resources.settings import PlatformSettings
 from resources.tables import Tables
+from sensors.raw_videos import raw_videos_sensor
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:
@@ -30,6 +33,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *narration_assets(),
         *counterfactual_assets(),
         *comist_assets(),
+        *accuracy_assets(settings),
         *training_assets(settings),
         *benchmark_assets(settings),
     ]
@@ -44,6 +48,8 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             "llm": LanguageModels(data=data),
             "narrator": NarratorModel(),
             "text_vectors": TextEmbeddings(data=data),
+            "checkpoints": Checkpoints(data=data),
+            "assistants": Assistants(data=data),
         },
         executor=dg.in_process_executor,
     )

@@ -173,11 +173,11 @@ class Benchmarks(Section):
     experiments: tuple[str, ...] = (*FLOORS, UNTUNED, "comist_plus")
     """Floors, the untuned base and tuned experiments, in leaderboard order."""
     protocols: tuple[str, ...] = (
-        "counterfactual_steps.per_step",
-        "counterfactual_steps_unseen.per_step",
-        "ego_mc_bench.per_step",
-        "ego_mc_bench.full_recipe",
-        "ego_mc_bench_unseen.per_step",
+        "kitchen_steps.per_step",
+        "kitchen_steps_unseen.per_step",
+        "kitchen_ego_mc_bench.per_step",
+        "kitchen_ego_mc_bench.full_recipe",
+        "kitchen_ego_mc_bench_unseen.per_step",
     )
     """``<benchmark>.<per_step|full_recipe>``."""
 

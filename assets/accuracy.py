@@ -1,0 +1,63 @@
+"""How right stages 1 and 2 are on the sample kitchen, whose truth is known. Real sources are judged by people instead."""
+
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from assets.metadata import number, png_metadata, preview_markdown
+from assets.style import COUNTERFACTUALS as GROUP
+from assets.style import OWNERS, SINGLE_TAGS
+from ml.settings import Settings
+from resources.settings import PlatformSettings
+from resources.tables import Tables
+
+KITCHEN = "kitchen_captaincook4d"
+HELD_OUT = ("evaluation",)
+
+
+def accuracy_assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """Nothing without the sample kitchen."""
+    if not settings.sample_kitchen:
+        return []
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=["narrations", "counterfactuals", "feedback_timestamps", "sample_kitchen"],
+        kinds={"polars"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+    )
+    def sample_kitchen_accuracy(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """Windows named rightly on held-out recordings, and feedback timestamps against the truth in the bins of the EGO-CoMist study."""
+        from ml.benchmarks.kitchen_accuracy import CLOSE_S, FAR_S, error_shares, narration_accuracy, timestamp_errors
+        from ml.benchmarks.plots import timestamp_error_histogram
+
+        store, kitchen = tables.store, settings.values.path(Path("sample_kitchen"))
+        narrated = narration_accuracy(kitchen, store.scan("narrations").collect(), KITCHEN, HELD_OUT)
+        errors = timestamp_errors(
+            kitchen / "truth",
+            store.scan("counterfactuals").collect(),
+            store.scan("feedback_timestamps").collect(),
+            store.scan("steps").collect(),
+        )
+        size = pl.col("error_s").abs()
+        by_type = errors.group_by("mistake_type", "direction").agg(
+            pl.len().alias("n"), (size <= CLOSE_S).mean().alias("within 2.5 s"), (size >= FAR_S).mean().alias("10 s or more off")
+        )
+        shares = error_shares(errors)
+        return dg.MaterializeResult(
+            metadata={
+                "windows of held-out recordings": narrated.windows,
+                "main action named": number(narrated.named),
+                "number, tool or level exact": number(narrated.exact),
+                "timestamps compared": errors.height,
+                "within 2.5 s": number(shares["within_2.5_s"]),
+                "10 s or more off": number(shares["10_s_or_more"]),
+                "timestamp errors": png_metadata(timestamp_error_histogram(errors["error_s"].to_list()), "timestamp errors"),
+                "narrations by action": dg.MetadataValue.md(preview_markdown(narrated.by_action, rows=40)),
+                "timestamps by type": dg.MetadataValue.md(preview_markdown(by_type.sort("mistake_type", "direction"), rows=20)),
+            }
+        )
+
+    return [sample_kitchen_accuracy]

@@ -1,0 +1,195 @@
+"""Benchmarks of assistants: canonical data, predictions per experiment and protocol, scores, leaderboard."""
+
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from assets.fingerprints import CODE_VERSIONS, Fingerprints
+from assets.metadata import number, png_metadata, preview_markdown
+from assets.style import BENCHMARKS as GROUP
+from assets.style import GPU_TAGS, OWNERS, SINGLE_TAGS
+from ml.settings import Settings, SourceKind
+from ml.tables.store import TableStore
+from resources.assistants import Assistants
+from resources.partitions import benchmark_runs
+from resources.settings import PlatformSettings
+from resources.tables import Tables
+
+KITCHEN_STEPS = {"kitchen_steps": "evaluation", "kitchen_steps_unseen": "unseen"}
+
+
+def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
+    """The group; the partitions come from the settings."""
+    runs = benchmark_runs(settings)
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=["recordings", *settings.all_sources()],
+        kinds={"polars", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["benchmark_steps"],
+    )
+    def benchmark_steps(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """Every benchmark in one form: steps with their instruction, and the reference messages."""
+        store, values = tables.store, settings.values
+        prints = Fingerprints(store, values)
+        made = _benchmarks(store, values)
+        for name, (steps, messages) in made.items():
+            store.write("benchmark_messages", messages, name, made_from=prints.benchmark_steps(name))
+            store.write("benchmark_steps", steps, name, made_from=prints.benchmark_steps(name))
+        everything = pl.concat([steps for steps, _ in made.values()])
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": everything.height,
+                "steps": dg.MetadataValue.md(
+                    preview_markdown(
+                        everything.group_by("benchmark").agg(pl.len(), pl.col("mistake_type").count().alias("mistakes")).sort("benchmark")
+                    )
+                ),
+                "preview": dg.MetadataValue.md(
+                    preview_markdown(everything.select("unit_id", "start_s", "end_s", "instruction", "mistake_type"))
+                ),
+            }
+        )
+
+    @dg.asset(
+        partitions_def=runs,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        group_name=GROUP,
+        deps=[benchmark_steps, dg.AssetDep("checkpoint", partition_mapping=dg.AllPartitionMapping())],
+        kinds={"pytorch", "parquet"},
+        owners=OWNERS,
+        tags=GPU_TAGS,
+        pool="gpu",
+        code_version=CODE_VERSIONS["predictions"],
+    )
+    def predictions(
+        context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, assistants: Assistants
+    ) -> dg.MaterializeResult:
+        """What each assistant said under each protocol; it sees frames in time order and never later ones."""
+        store = tables.store
+        prints = Fingerprints(store, settings.values)
+        made = {}
+        for key in context.partition_keys:
+            experiment, protocol = str(key).split("|")
+            partition = f"{experiment}/{protocol}"
+            if not prints.is_current("predictions", partition):
+                frame = assistants.predict(experiment, protocol, store, tables.progress("predictions"))
+                store.write("predictions", frame, partition, made_from=prints.predictions(partition))
+            made[partition] = store.read("predictions", partition)
+        everything = pl.concat(made.values())
+        said = everything.filter(pl.col("kind").is_not_null())
+        return dg.MaterializeResult(
+            metadata={
+                "runs": len(made),
+                "messages": said.height,
+                "failed": everything.filter(pl.col("status") != "ok").height,
+                "preview": dg.MetadataValue.md(preview_markdown(said.select("experiment", "protocol", "unit_id", "t_s", "kind", "text"))),
+            }
+        )
+
+    @dg.asset(
+        partitions_def=runs,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        group_name=GROUP,
+        deps=[predictions],
+        kinds={"polars", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["scores"],
+    )
+    def scores(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """IC-Acc, mistake precision, recall and F1, ROUGE-L, each with its interval, per type and within 3 s too."""
+        from ml.benchmarks.ego.scores import score_ego
+
+        store = tables.store
+        prints = Fingerprints(store, settings.values)
+        progress = tables.progress("scores")
+        keys = [str(key) for key in context.partition_keys]
+        made = []
+        for done, key in enumerate(keys, start=1):
+            partition = key.replace("|", "/")
+            if not prints.is_current("scores", partition):
+                benchmark = partition.split("/")[1].split(".")[0]
+                frame = score_ego(
+                    store.read("benchmark_steps", benchmark),
+                    store.read("benchmark_messages", benchmark),
+                    store.read("predictions", partition),
+                )
+                store.write("scores", frame, partition, made_from=prints.scores(partition))
+            made.append(store.read("scores", partition))
+            progress(done, len(keys))
+        shown = pl.concat(made).filter(
+            (pl.col("group") == "all") & pl.col("metric").is_in(["ic_acc", "ic_acc_3s", "mistake_f1", "mistake_f1_3s"])
+        )
+        return dg.MaterializeResult(
+            metadata={
+                "runs": len(made),
+                "scores": dg.MetadataValue.md(
+                    preview_markdown(shown.select("protocol", "experiment", "metric", "value", "low", "high", "n"), rows=40)
+                ),
+            }
+        )
+
+    @dg.asset(
+        name="leaderboard",
+        group_name=GROUP,
+        deps=[dg.AssetDep(scores, partition_mapping=dg.AllPartitionMapping())],
+        kinds={"polars", "parquet"},
+        owners=OWNERS,
+        tags=SINGLE_TAGS,
+        code_version=CODE_VERSIONS["leaderboard"],
+    )
+    def leaderboard_asset(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
+        """Experiments and floors side by side, with the papers' published rows marked as such."""
+        from ml.benchmarks.leaderboard import leaderboard
+        from ml.benchmarks.plots import per_type_plot
+
+        store = tables.store
+        every = store.scan("scores").collect()
+        board = leaderboard(every)
+        store.write("leaderboard", board, made_from=Fingerprints(store, settings.values).leaderboard())
+        here = board.filter(pl.col("origin") == "here")
+        first = every.filter(pl.col("protocol") == settings.values.benchmarks.protocols[0])
+        plots = {"F1 within 3 s by mistake type": png_metadata(per_type_plot(first, "mistake_f1_3s"))}
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": board.height,
+                "best mistake F1 within 3 s": number(here["mistake_f1_3s"].max()),  # type: ignore[arg-type]
+                "leaderboard": dg.MetadataValue.md(preview_markdown(here.drop("origin"), rows=40)),
+                **plots,
+            }
+        )
+
+    return [benchmark_steps, predictions, scores, leaderboard_asset]
+
+
+def _benchmarks(store: TableStore, settings: Settings) -> dict[str, tuple[pl.DataFrame, pl.DataFrame]]:
+    """Benchmarks that the sources give, under their names (`_unseen` and the like for further configurations), and the kitchen's steps."""
+    from ml.benchmarks.canonical import benchmark_from_messages
+    from ml.benchmarks.kitchen_steps import kitchen_steps
+
+    recordings = store.scan("recordings").collect()
+    found: dict[str, tuple[pl.DataFrame, pl.DataFrame]] = {}
+    for name, source in settings.all_sources().items():
+        mine = recordings.filter((pl.col("source") == name) & (pl.col("split") == "test"))
+        if source.kind is not SourceKind.EGO_MC_BENCH or not mine.height:
+            continue
+        for (file,), group in mine.partition_by("split_file", as_dict=True, maintain_order=True).items():
+            benchmark = f"{name}{_suffix(file)}"
+            messages = store.read("imported_messages", name).join(group.select("recording_id"), on="recording_id", how="semi")
+            found[benchmark] = benchmark_from_messages(group, store.read("imported_steps", name), messages, benchmark)
+    if settings.sample_kitchen:
+        paths = dict(recordings.select("recording_id", "video_path").iter_rows())
+        truth = settings.path(Path("sample_kitchen") / "truth")
+        for benchmark, split in KITCHEN_STEPS.items():
+            found[benchmark] = kitchen_steps(truth, benchmark, split, "kitchen_captaincook4d", paths)
+    return found
+
+
+def _suffix(split_file: object) -> str:
+    """`_unseen` for `unseen/test-....parquet`; nothing for the main configuration and for files without one."""
+    folder = str(split_file).rpartition("/")[0].rpartition("/")[2]
+    return f"_{folder}" if folder not in ("", "main") else ""
