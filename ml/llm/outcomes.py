@@ -15,9 +15,11 @@ _REFUSAL = re.compile(
         (?:i|we)\s*(?:['’]m|['’]re|\s+am|\s+are)?\s*
         (?:can['’]?t|cannot|can\s+not|could\s+not|couldn['’]?t|won['’]?t|will\s+not|unable\s+to|not\s+able\s+to|not\s+allowed\s+to|
            not\s+comfortable|must\s+(?:decline|refuse)|have\s+to\s+(?:decline|refuse)|decline\s+to|refuse\s+to)
-        \s*(?:to\s+)?(?:\w+\s+){0,2}?
-        (?:assist|help|answer|comply|continue|fulfil|fulfill|provide|process|describe|identify|view|see|analy[sz]e|respond|do\s+(?:that|this)|
-           generate|create|produce|engage|discuss|support|share|with|this\s+request|that\s+request|be\s+able)\b""",
+        \s*(?:to\s+)?(?:be\s+able\s+to\s+)?(?:directly\s+|really\s+|currently\s+)?
+        (?:assist|help|comply|engage|fulfil+|proceed|continue\b(?!\w*ing)|answer\s+(?:that|this|your|the)|do\s+(?:that|this)\b|
+           (?:provide|produce|generate|create|write|process|identify|describe|analy[sz]e|discuss|respond\s+to)\s+
+           (?:that|this|these|those|any|such|an?|the)\s+(?:\w+\s+){0,2}?
+           (?:request|content|images?|pictures?|photos?|videos?|persons?|people|information|assistance|answer|response|material|instructions?))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _APOLOGY_ALONE = re.compile(r"^\W*(?:i['’]?m|i\ am)\s+(?:very\s+|so\s+|really\s+)?sorry\W*(?:but\W*)?$", re.IGNORECASE)
