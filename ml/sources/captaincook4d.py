@@ -223,7 +223,7 @@ def _read_row(
         tag_texts.append(error.optional_text("description") or "")
     draft = StepDraft(
         step_id,
-        catalogue.prefixes.strip(text),
+        catalogue.prefixes.take_off(text),
         None,
         None,
         graph_node_ids=list(nodes.get(text, ())),
@@ -284,7 +284,7 @@ def _judge_changed_text(recording_id: str, row: _Row, changed: str | None, prefi
             rule = "not turned into a pair: nobody wrote what was done"
             problems.add("error_without_changed_text", ", ".join(draft.error_tags), rule, recording_id=recording_id, record=place)
         return
-    performed = prefixes.strip(changed)
+    performed = prefixes.take_off(changed)
     if changed == row.text or same_text(performed, draft.instruction):
         kind = "changed_text_identical" if changed == row.text else "changed_text_same_but_for_spelling"
         problems.add(kind, changed, "left out: it is no change", recording_id=recording_id, record=place)

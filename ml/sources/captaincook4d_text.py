@@ -28,11 +28,11 @@ class VerbPrefixes:
             return cls(frozenset())
         return cls(frozenset(head.strip().casefold() for head, _, _ in heads))
 
-    def strip(self, text: str) -> str:
+    def take_off(self, text: str) -> str:
         """``text`` without its prefix; with the verb put back in words where what remains has none (``Add 1/2 tsp salt to the pan``)."""
         remark = _REMARK.match(text)
         if remark and "-" in text:
-            return f"({remark[1]}) {self.strip(text[remark.end() :])}"
+            return f"({remark[1]}) {self.take_off(text[remark.end() :])}"
         head, hyphen, rest = text.partition("-")
         while hyphen:
             verb, body = head.strip(), rest.strip()
