@@ -1,0 +1,76 @@
+"""What one mistake type brings: fields, prompts, reading, checks, timestamp rule. A further type is one more module like the five.
+
+Stages know mistake types through this record only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ml.counterfactuals.prompts.template import Prompts
+from ml.counterfactuals.reading import Attributes, Fields, Moment
+from ml.vocabulary import DIRECTIONS, Direction, MistakeType, Status
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a timestamp answer is checked against. Times are on the recording's time line."""
+
+    fields: Mapping[str, str]
+    direction: Direction
+    options_s: Sequence[float]
+    clip_start_s: float
+    clip_end_s: float
+
+
+@dataclass(frozen=True)
+class MistakeRules:
+    """A mistake type as data.
+
+    ``changed`` is the field that the counterfactual changes; its new value is ``counterfactual_<changed>``. ``read_attributes`` reads an
+    extraction reply. ``bars(instruction, fields)`` says why a step cannot have this mistake, else None. ``check(instruction, fields,
+    direction, minimum_change)`` says what is wrong with a changed attribute, else None. ``read_moment`` reads and checks a timestamp
+    reply. ``minimum_change_s`` is passed on to prompts where ``has_minimum``.
+    """
+
+    mistake_type: MistakeType
+    fields: tuple[str, ...]
+    changed: str
+    prompts: Prompts
+    read_attributes: Callable[[str], Attributes]
+    bars: Callable[[str, Fields], str | None]
+    check: Callable[[str, Fields, Direction, float], str | None]
+    read_moment: Callable[[str, Question], Moment]
+    has_minimum: bool = False
+
+    @property
+    def counterfactual(self) -> str:
+        return f"counterfactual_{self.changed}"
+
+    @property
+    def proposes(self) -> bool:
+        """Whether the extraction reply already holds the changed attribute."""
+        return not self.prompts.change
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        return DIRECTIONS[self.mistake_type]
+
+
+OPTION_TOLERANCE_S = 0.05
+
+
+def on_list(t_s: float, question: Question) -> Moment | None:
+    """What is wrong with a time as an answer, or None. Nothing is moved to the nearest option."""
+    if not question.clip_start_s - OPTION_TOLERANCE_S <= t_s <= question.clip_end_s + OPTION_TOLERANCE_S:
+        return Moment(None, Status.OUT_OF_CLIP, f"{t_s:g} s is outside the clip {question.clip_start_s:g} s to {question.clip_end_s:g} s")
+    if not any(abs(option - t_s) <= OPTION_TOLERANCE_S for option in question.options_s):
+        nearest = min(question.options_s, key=lambda option: abs(option - t_s))
+        return Moment(
+            None, Status.OFF_LIST, f"{t_s:g} s is not among the options; the nearest is {nearest:g} s, {abs(nearest - t_s):g} s away"
+        )
+    return None
+
+
+def no_bar(instruction: str, fields: Fields) -> str | None:
+    """Nothing bars this mistake."""
+    return None

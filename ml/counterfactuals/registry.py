@@ -1,0 +1,63 @@
+"""The mistake types that there are, prompts rendered by name, and one hash over all that shapes the answers."""
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from ml.counterfactuals import measurement, preparation, technique, temperature, timing
+from ml.counterfactuals.mistake_rules import MistakeRules
+from ml.counterfactuals.prompts.template import fill
+from ml.errors import InputError
+from ml.vocabulary import Direction, MistakeType
+
+MISTAKE_RULES: Final[Mapping[MistakeType, MistakeRules]] = {
+    module.RULES.mistake_type: module.RULES for module in (measurement, preparation, technique, temperature, timing)
+}
+PARSER_VERSION: Final = "1"
+
+
+class Stage(StrEnum):
+    """Questions of the two stages. ``<stage>.<mistake type>`` is the task name."""
+
+    EXTRACT = "extract"
+    CHANGE = "change"
+    INSTRUCT = "instruct"
+    FEEDBACK = "feedback"
+    TIMESTAMP = "timestamp"
+
+
+def task_name(stage: Stage, mistake_type: MistakeType) -> str:
+    return f"{stage}.{mistake_type}"
+
+
+def render_prompt(stage: Stage | str, mistake_type: MistakeType | str, inputs: Mapping[str, object]) -> tuple[str, str]:
+    """System text and prompt of one question. ``inputs`` are the fields and, for stage 2, narrations, options and clip times.
+
+    Raises ``InputError`` for an unknown stage or type, or a direction that the type does not have.
+    """
+    try:
+        stage, mistake_type = Stage(stage), MistakeType(mistake_type)
+    except ValueError as error:
+        raise InputError(str(error), remedy=f"Stages: {', '.join(Stage)}. Types: {', '.join(MistakeType)}") from error
+    prompts = MISTAKE_RULES[mistake_type].prompts
+    if stage is Stage.EXTRACT:
+        return prompts.system, fill(prompts.extract, inputs)
+    if stage is Stage.INSTRUCT:
+        return prompts.system, fill(prompts.instruct, inputs)
+    by_direction = {Stage.CHANGE: prompts.change, Stage.FEEDBACK: prompts.feedback, Stage.TIMESTAMP: prompts.timestamp}[stage]
+    if not by_direction:
+        raise InputError(f"{mistake_type} has no {stage} prompt: its extraction proposes the change", field="stage", remedy="Use extract")
+    direction = inputs.get("direction", next(iter(by_direction)) if len(by_direction) == 1 else None)
+    if direction not in by_direction:
+        raise InputError(
+            f"{direction!r} is no direction of {mistake_type}", field="direction", remedy=f"Use one of {', '.join(by_direction)}"
+        )
+    return prompts.system, fill(by_direction[Direction(str(direction))], inputs)
+
+
+def prompt_hash(mistake_type: MistakeType | None = None) -> str:
+    """Hash of all prompts of one type, or of every type, with the version of the readers: part of the assets' code version."""
+    chosen = MISTAKE_RULES if mistake_type is None else {mistake_type: MISTAKE_RULES[mistake_type]}
+    parts = [PARSER_VERSION, *(f"{name}={rules.prompts.hash()}" for name, rules in sorted(chosen.items()))]
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]

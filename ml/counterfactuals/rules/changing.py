@@ -1,0 +1,230 @@
+"""Another way of doing the same step: the alternative technique or preparation method, and the sentence rewritten for it."""
+
+import re
+from typing import Final
+
+from ml.counterfactuals.amounts import Edit, apply_edits, pick_by
+from ml.counterfactuals.lexicon.alternatives import KNIFE_VERBS, PREPARATIONS, SHAPES, TECHNIQUES, TOOLS, Way
+from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, VESSELS
+from ml.counterfactuals.lexicon.verbs import COATING, CUTTING
+from ml.counterfactuals.rules.extraction import Action, find_preparation, find_technique
+from ml.counterfactuals.rules.inflection import capitalised_like, gerund, mend_articles, with_article
+from ml.counterfactuals.rules.parsing import parse, verb_lemma
+from ml.counterfactuals.rules.phrases import Manner, singular
+
+# Things that a verb cannot be done to; an alternative that does not fit is passed over.
+_SOFT: Final = frozenset(
+    ["egg", "butter", "oil", "milk", "water", "sauce", "juice", "batter", "dough", "mixture", "content", "ingredient", "bowl", "mug", "cup", "noodle", "tortilla", "muffin", "omelette", "rice", "jelly", "jam", "filter", "floss", "leaf", "yogurt", "curd", "cream", "sugar", "salt", "flour", "powder", "soup", "bag", "liner", "mushroom", "berry", "strawberry", "meat", "chicken", "fish", "bacon", "corner", "end", "pinwheel", "pasta", "wrap", "pancake", "broth", "puree", "paste", "towel", "roll", "bean", "pea", "hole", "opening", "it", "them", "everything", "bread", "slice", "bun", "dough", "frosting", "banana", "avocado"]
+)
+UNFIT: Final[dict[str, frozenset[str]]] = {
+    "grate": _SOFT,
+    "dice": _SOFT
+    - frozenset(["muffin", "tortilla", "omelette", "butter", "mushroom", "strawberry", "meat", "chicken", "fish", "bacon", "bread", "slice", "banana", "avocado", "bean"]),
+    "slice": frozenset(["oil", "milk", "water", "sauce", "juice", "batter", "mixture", "content", "ingredient", "rice", "salt", "flour", "powder", "floss", "bowl", "mug", "cup"]),
+    "mash": _SOFT - frozenset(["banana", "avocado", "strawberry", "bean", "pea", "berry", "egg", "butter"])
+    | frozenset(["onion", "garlic", "clove", "carrot", "pepper", "cabbage", "celery"]),
+    "fold": frozenset(["egg", "oil", "water", "milk", "broth"]),
+    "poach": frozenset(["sauce"]),
+    "tear": frozenset(["carrot", "onion", "potato", "garlic", "clove", "oil", "butter", "nut", "tofu", "beet", "radish", "apple", "cucumber"]),
+    "wipe": frozenset(["rice", "bean", "lentil", "spinach", "lettuce", "leaf", "herb", "pasta", "berry"]),
+    "peel": frozenset(
+        ["rice", "bean", "lentil", "spinach", "lettuce", "leaf", "herb", "mushroom", "berry", "strawberry", "pasta", "chicken", "fish", "meat", "knife", "bowl", "hand", "pan", "it", "them", "kale", "quinoa"]
+    ),
+    "juice": frozenset(["carrot"]),
+}
+
+
+def _fits(way: Way, action: Action) -> bool:
+    item = action.imperative.item
+    head = singular(item.head) if item is not None else ""
+    second = (item.text.lower().split() or [""]) if item is not None else [""]
+    unfit = UNFIT.get(way.verb, frozenset())
+    return head not in unfit and (not second or second[0].rstrip("s") not in unfit or head not in ("content", "mixture"))
+
+
+def _main_tool(action: Action) -> Manner | None:
+    return next(
+        (m for m in action.manners if m.word in ("with", "using", "in") and m.head in HAND_TOOLS and m.head not in ("paper",)), None
+    )
+
+
+def _shape(action: Action) -> Manner | None:
+    return next((m for m in action.manners if m.word == "into" and singular(m.head) in SHAPES), None)
+
+
+def _with_tool(action: Action, tool: str, pick_word: str) -> str:
+    old = _main_tool(action)
+    assert old is not None
+    return f"{action.verb.lower()} {pick_word} {with_article(tool)}"
+
+
+def _bare(verb: str) -> str:
+    """A verb phrase in its base form: slicing -> slice."""
+    first, _, rest = verb.partition(" ")
+    return f"{verb_lemma(first)} {rest}".strip()
+
+
+def alternative_technique(instruction: str, technique: str) -> str | None:
+    """Another technique for the step, as a short imperative phrase; None where no one is known that means something else."""
+    action = find_technique(instruction)
+    if action is None:
+        return None
+    pick = pick_by("technique", instruction)
+    shape = _shape(action)
+    if shape is not None and action.lemma in CUTTING | {"roll", "shape", "form"}:
+        shapes = SHAPES[singular(shape.head)]
+        return f"{_bare(action.verb)} into {shapes[pick(len(shapes))]}"
+    ways = [way for way in TECHNIQUES.get(action.lemma, ()) if _fits(way, action)]
+    if ways:
+        return _phrase_of(ways[pick(len(ways))])
+    tool = _main_tool(action)
+    if tool is not None and (tools := TOOLS.get(tool.head)):
+        return f"{_bare(action.verb)} with {with_article(tools[pick(len(tools))])}"
+    return None
+
+
+def alternative_preparation(instruction: str) -> str | None:
+    """Another preparation method for the step; a different one than ``alternative_technique`` proposes."""
+    action = find_preparation(instruction)
+    if action is None:
+        return None
+    technique = alternative_technique(instruction, "")
+    if action.lemma in ("covered", "uncovered"):
+        return "uncovered" if action.lemma == "covered" else "covered"
+    if action.verb_span[0] != action.imperative.verb.start:
+        return _changed_phrase(action)
+    pick = pick_by("preparation", instruction)
+    tool = _main_tool(action)
+    if tool is not None and (tools := TOOLS.get(tool.head)):
+        chosen = [name for name in tools if not (name == "grater" and action.lemma in KNIFE_VERBS)]
+        if chosen:
+            made = f"{_bare(action.verb)} with {with_article(chosen[pick(len(chosen))])}"
+            if made != technique:
+                return made
+    if action.lemma in COATING and action.lemma in PREPARATIONS and not _is_vessel(action):
+        return None
+    shape = _shape(action)
+    ways = [way for way in PREPARATIONS.get(action.lemma, ()) if _fits(way, action) and _phrase_of(way) != technique]
+    ways = [way for way in ways if not (way.manner and tool is not None and tool.head in way.manner)]
+    if ways and not (shape is not None and len(ways) == 0):
+        return _phrase_of(ways[pick(len(ways))])
+    return None
+
+
+def _is_vessel(action: Action) -> bool:
+    item = action.imperative.item
+    return item is not None and singular(item.head) in VESSELS
+
+
+def _phrase_of(way: Way) -> str:
+    manner = way.manner
+    if manner is not None:
+        match = re.fullmatch(r"with ([a-z' ]+)", manner)
+        if match and match[1].split()[-1] in HAND_TOOLS and not match[1].startswith(("a ", "an ", "the ")):
+            manner = f"with {with_article(match[1])}"
+    return way.verb if manner is None else f"{way.verb} {manner}"
+
+
+def _changed_phrase(action: Action) -> str | None:
+    """ "wiping it with a paper towel" with another tool or another verb, in the same -ing form."""
+    words = action.text
+    for match in re.finditer(r"\bwith (?:an? |the )?([a-z' ]*?)([a-z]+)\b(?=$|[,. ])", words):
+        head = singular(match[2])
+        if tools := TOOLS.get(head):
+            return words[: match.start()] + f"with {with_article(tools[0])}" + words[match.end() :]
+    ways = TECHNIQUES.get(action.lemma, ())
+    if ways:
+        first, _, rest = words.partition(" ")
+        return f"{gerund(ways[0].verb)} {rest}".strip() if first.endswith("ing") else None
+    return None
+
+
+def rewrite(instruction: str, kind: str, alternative: str) -> str | None:
+    """The instruction done in the ``alternative`` way. ``kind`` is technique or preparation. None where it does not apply.
+
+    The new verb takes the old one's place, the new manner (tool, shape) that of the old manner or the end of the object.
+    """
+    action = find_technique(instruction) if kind == "technique" else find_preparation(instruction)
+    if action is None:
+        return None
+    if action.verb_span[0] != action.imperative.verb.start or alternative in ("covered", "uncovered"):
+        start, end = action.verb_span
+        return mend_articles(instruction[:start] + capitalised_like(instruction[start:end], alternative) + instruction[end:])
+    new_verb, new_manner = split_way(alternative)
+    start, end = action.verb_span
+    old_verb = instruction[start:end]
+    edits: list[Edit] = []
+    if verb_lemma(old_verb.split()[0]) == verb_lemma(new_verb.split()[0]) and old_verb.split()[0].lower() != new_verb.split()[0]:
+        new_verb = old_verb  # "slicing ... with floss": only the tool changes
+    elif old_verb.split()[0].lower().endswith("ing") and verb_lemma(old_verb.split()[0]) != old_verb.split()[0].lower():
+        first, _, rest = new_verb.partition(" ")
+        new_verb = f"{gerund(first)} {rest}".strip()
+    joined = _alternatives_after(action)
+    edits.append((start, joined or end, capitalised_like(old_verb, new_verb)))
+    item = action.imperative.item
+    same_verb = verb_lemma(old_verb.split()[0]) == verb_lemma(new_verb.split()[0])
+    shape_only = new_manner is not None and new_manner.startswith("into ")
+    replaced = [m for m in action.manners if (m.word == "into") == shape_only or not same_verb]
+    replaced = [m for m in replaced if not (m.word == "into" and not shape_only and same_verb)]
+    if not shape_only and not same_verb:
+        replaced = [
+            m
+            for m in replaced
+            if m.word != "into"
+            or new_verb.split()[0] in ("mash", "grate", "zest", "juice", "peel", "tear", "crush", "fold", "poach")
+            or True
+        ]
+    if new_manner is None:
+        edits += [(_before_space(instruction, m.start), m.end, "") for m in replaced]
+    elif replaced:
+        first, *others = replaced
+        edits.append((first.start, first.end, new_manner))
+        edits += [(_before_space(instruction, m.start), m.end, "") for m in others]
+    else:
+        at = item.end if item is not None and item.start >= end else (joined or end)
+        at = _after_adverb(action, at)
+        edits.append((at, at, f" {new_manner}"))
+    return _tidy(apply_edits(instruction, edits))
+
+
+def _alternatives_after(action: Action) -> int | None:
+    """End of "or tear" in "cut or tear": the alternative takes the place of both."""
+    tokens = action.imperative.tokens
+    at = action.imperative.verb_index + 1
+    end = None
+    while at + 1 < len(tokens) and tokens[at].lower == "or" and verb_lemma(tokens[at + 1].lower) in TECHNIQUES:
+        end = tokens[at + 1].end
+        at += 2
+    return end
+
+
+def _after_adverb(action: Action, at: int) -> int:
+    for token in parse(action.imperative.text):
+        if token.start >= at:
+            return token.end if token.lower in ("well", "thoroughly", "gently", "roughly", "finely", "thinly") else at
+    return at
+
+
+def _before_space(text: str, at: int) -> int:
+    return at - 1 if at > 0 and text[at - 1] == " " else at
+
+
+def split_way(text: str) -> tuple[str, str | None]:
+    """``beat with a fork`` as verb and manner; ``pat dry`` stays a verb."""
+    match = re.search(r"\s(?=(?:with|using|into|by|in|under|on|through|of|between)\b)", text)
+    if match is None:
+        return text.strip(), None
+    return text[: match.start()].strip(), text[match.end() :].strip()
+
+
+def _tidy(text: str) -> str:
+    text = re.sub(r"[ \t]{2,}", " ", text)
+    return mend_articles(re.sub(r"\s+([,.;)])", r"\1", text)).strip()
+
+
+def in_progress(way: str) -> str:
+    """``beat with a whisk`` as ``beating with a whisk``, manner last."""
+    verb, manner = split_way(way)
+    first, _, rest = verb.partition(" ")
+    doing = gerund(verb_lemma(first) if first.lower().endswith("ing") else first)
+    return " ".join(part for part in (doing, rest, manner) if part)

@@ -1,0 +1,73 @@
+"""Timing mistakes: a shorter or longer time. A step that ends by "until ..." has none."""
+
+import re
+from typing import Final
+
+from ml.counterfactuals.amounts import read_duration
+from ml.counterfactuals.mistake_rules import MistakeRules, Question, on_list
+from ml.counterfactuals.prompts.timing import PROMPTS
+from ml.counterfactuals.reading import Attributes, Fields, Moment, one_attribute, timestamp_fields
+from ml.vocabulary import Direction, MistakeType, Status
+
+FIELDS: Final = ("kitchen_item", "amount_of_time", "food_item")
+_CONDITION: Final = re.compile(r"\b(?:or\s+)?(?:just\s+)?(?:until|till|or as needed|or when|or once)\b[^.;)]*", re.IGNORECASE)
+
+
+def read_attributes(reply: str) -> Attributes:
+    return one_attribute(reply, ("amount_of_time",), FIELDS, "the step states no time")
+
+
+def bars(instruction: str, fields: Fields) -> str | None:
+    """A condition in the sentence of the duration: no clock tells that such a step went wrong."""
+    amount = fields["amount_of_time"]
+    at = max(instruction.find(amount), 0)
+    start = max(instruction.rfind(". ", 0, at), instruction.rfind("; ", 0, at)) + 1
+    stops = [place for mark in (". ", "; ") if (place := instruction.find(mark, at)) >= 0]
+    sentence = instruction[start : min(stops, default=len(instruction))]
+    condition = _CONDITION.search(sentence)
+    return f"the step ends by a condition: {condition[0].strip()!r}" if condition else None
+
+
+def check(instruction: str, fields: Fields, direction: Direction, minimum_change_s: float) -> str | None:
+    """The new time must lie outside the whole range by at least the minimum, on the right side."""
+    old, new = read_duration(fields["amount_of_time"]), read_duration(fields["counterfactual_amount_of_time"])
+    if old is None or new is None:
+        return f"{fields['counterfactual_amount_of_time'] if new is None else fields['amount_of_time']!r} states no time"
+    change = old.low_s - new.high_s if direction is Direction.SMALLER else new.low_s - old.high_s
+    if new.low_s <= 0 or change <= 0:
+        return f"{new.text!r} is not {direction} than {old.text!r}"
+    return (
+        None if change >= minimum_change_s else f"{new.text!r} differs from {old.text!r} by only {change:g} s, not {minimum_change_s:g} s"
+    )
+
+
+def read_moment(reply: str, question: Question) -> Moment:
+    """``{"start_timestamp", "critical_timestamp"}``: the feedback time must be an option and fit the stated durations.
+
+    Smaller: at least the asked time after the start. Greater: not before the performed time is over. The options stand a step apart, so
+    half a step is granted on either time. The start must lie in the clip; it need not be an option, since a timer tells it better.
+    """
+    moment = timestamp_fields(reply, ("start_timestamp", "critical_timestamp"))
+    if not moment.given:
+        return moment
+    start_s, t_s = moment.given["start_timestamp"], moment.given["critical_timestamp"]
+    if wrong := on_list(t_s, question):
+        return Moment(None, wrong.status, wrong.reason, start_s)
+    if not question.clip_start_s - 0.05 <= start_s <= question.clip_end_s + 0.05:
+        return Moment(None, Status.OUT_OF_CLIP, f"the cooking start {start_s:g} s is outside the clip", start_s)
+    name = "counterfactual_amount_of_time" if question.direction is Direction.SMALLER else "amount_of_time"
+    stated = read_duration(question.fields.get(name, ""))
+    if stated is None:
+        return Moment(None, Status.INCONSISTENT, f"{name} states no time", start_s)
+    options = sorted(question.options_s)
+    step = min((b - a for a, b in zip(options, options[1:], strict=False)), default=0.0)
+    if t_s - start_s < stated.low_s - step:
+        return Moment(
+            None, Status.INCONSISTENT, f"{t_s:g} s is {t_s - start_s:g} s after the start {start_s:g} s, less than {stated.text!r}", start_s
+        )
+    return Moment(t_s, start_s=start_s)
+
+
+RULES: Final = MistakeRules(
+    MistakeType.TIMING, FIELDS, "amount_of_time", PROMPTS, read_attributes, bars, check, read_moment, has_minimum=True
+)
