@@ -63,14 +63,14 @@ class AnthropicBackend:
             "effort": effort,
             "extra": dict(extra or {}),
         }
-        self._api_key, self._base_url, self._stream = api_key, base_url, stream
+        self.api_key, self.base_url, self._stream = api_key, base_url, stream
         self._schema_by, self._send_temperature, self._effort, self._extra = schema_by, send_temperature, effort, dict(extra or {})
         self._client: anthropic.AsyncAnthropic | None = None
 
     async def open(self) -> None:
         import anthropic
 
-        self._client = anthropic.AsyncAnthropic(api_key=self._api_key, base_url=self._base_url, max_retries=0, open_telemetry=False)
+        self._client = anthropic.AsyncAnthropic(api_key=self.api_key, base_url=self.base_url, max_retries=0, open_telemetry=False)
 
     async def close(self) -> None:
         if self._client is not None:

@@ -13,6 +13,7 @@ import os
 import random
 import re
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 CALLS: list[dict[str, Any]] = []
@@ -42,7 +43,9 @@ def behaviour_for(raw: str) -> dict[str, Any]:
 
 def message(body: dict[str, Any], behaviour: dict[str, Any]) -> dict[str, Any]:
     text = behaviour.get("text", f"echo {prompt_of(body)}")
-    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0} | behaviour.get("usage", {})
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0} | behaviour.get(
+        "usage", {}
+    )
     content = behaviour.get("content", [{"type": "text", "text": text}])
     stop = behaviour.get("stop_reason", "end_turn")
     return {
@@ -156,7 +159,7 @@ def batch_view(batch: dict[str, Any], base: str) -> dict[str, Any]:
         counts[result["result"]["type"]] += 1
     return {
         "id": batch["id"], "type": "message_batch", "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
-        "created_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-02T00:00:00Z", "ended_at": "2026-01-01T01:00:00Z" if ended else None,
+        "created_at": batch["created_at"], "expires_at": batch["created_at"], "ended_at": batch["created_at"] if ended else None,
         "archived_at": None, "cancel_initiated_at": None,
         "results_url": f"{base}/v1/messages/batches/{batch['id']}/results" if ended else None,
     }  # fmt: skip
@@ -175,7 +178,7 @@ def batch_result(item: dict[str, Any]) -> dict[str, Any]:
     return {"custom_id": item["custom_id"], "result": result}
 
 
-async def answer_batch(writer: asyncio.StreamWriter, method: str, path: str, raw: bytes, base: str) -> None:
+async def answer_batch(writer: asyncio.StreamWriter, method: str, path: str, raw: bytes, base: str) -> bool:
     CALLS.append({"path": f"{method} {path}", "body": json.loads(raw) if raw else None, "kind": "batch"})
     if method == "POST":
         items = json.loads(raw)["requests"]
@@ -183,25 +186,35 @@ async def answer_batch(writer: asyncio.StreamWriter, method: str, path: str, raw
         if len(set(ids)) < len(ids) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", one) for one in ids):
             error = {"type": "error", "error": {"type": "invalid_request_error", "message": "custom_id: duplicate or malformed"}}
             await send(writer, 400, json.dumps(error).encode(), {})
-            return
+            return True
         results = [batch_result(item) for item in items]
         random.Random(len(BATCHES)).shuffle(results)
-        batch = {"id": f"msgbatch_{len(BATCHES)}", "results": results, "polls": 0}
+        created = datetime.now(UTC).isoformat()
+        batch = {"id": f"msgbatch_{len(BATCHES)}", "results": results, "polls": 0, "created_at": created}
         BATCHES[str(batch["id"])] = batch
+        if SETTINGS.get("drop_upload"):
+            return False
+    elif path.endswith("/batches"):
+        views = [batch_view(one, base) for one in reversed(BATCHES.values())]
+        page = {"data": views, "has_more": False, "first_id": None, "last_id": None}
+        await send(writer, 200, json.dumps(page).encode(), {})
+        return True
     else:
         batch = BATCHES[path.split("/")[4]]
         if path.endswith("/results"):
             lines = "".join(json.dumps(result) + "\n" for result in batch["results"])
             await send(writer, 200, lines.encode(), {}, "application/x-jsonl")
-            return
+            return True
         batch["polls"] += 1
     await send(writer, 200, json.dumps(batch_view(batch, base)).encode(), {})
+    return True
 
 
 async def control(writer: asyncio.StreamWriter, method: str, raw: bytes) -> None:
     if method == "POST":
         wanted = json.loads(raw)
         SCRIPT[:] = wanted.get("script", [])
+        SETTINGS.clear()
         SETTINGS.update({"delay_s": 0.0, "headers": {}, "polls_until_ended": 1} | wanted.get("settings", {}))
         if not wanted.get("keep_log"):
             CALLS.clear()
@@ -221,7 +234,8 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             if path == "/control":
                 await control(writer, method, raw)
             elif "/batches" in path:
-                await answer_batch(writer, method, path, raw, f"http://{host}:{port}")
+                if not await answer_batch(writer, method, path, raw, f"http://{host}:{port}"):
+                    break
             elif path.endswith("/count_tokens"):
                 CALLS.append({"path": path, "body": json.loads(raw), "kind": "count"})
                 await send(writer, 200, json.dumps({"input_tokens": len(prompt_of(json.loads(raw)))}).encode(), {})
