@@ -7,7 +7,7 @@ import numpy as np
 
 from ml.benchmarks.bootstrap import Floats
 from ml.benchmarks.ego.matching import Allowed, Pair, pair_events
-from ml.benchmarks.ego.options import Average, Counting, Duplicates, EgoOptions, GateFailure, Scope
+from ml.benchmarks.ego.options import Average, Counting, Duplicates, EgoOptions, GateFailure, Matching, Scope
 from ml.benchmarks.text_overlap import rouge_l
 
 
@@ -127,7 +127,12 @@ def unit_outcome(unit: MistakeUnit, options: EgoOptions) -> UnitOutcome:
     if gate is not None and options.gate_failure is GateFailure.EXCLUDE:
         references = [i for i in references if _is_led(unit.references[i], options)]
         predictions = [j for j in predictions if _is_led(unit.predictions[j], options)]
-    elif gate is not None and any(unit.predictions[j].active_instruction is not None for j in predictions):
+    predictions, repeated = _apart(unit, predictions)
+    if (
+        gate is not None
+        and options.gate_failure is GateFailure.COUNT
+        and any(unit.predictions[j].active_instruction is not None for j in predictions)
+    ):
         may = [
             [_follows(unit.predictions[j].active_instruction, unit.references[i].step_instruction, options) for j in predictions]
             for i in references
@@ -141,9 +146,13 @@ def unit_outcome(unit: MistakeUnit, options: EgoOptions) -> UnitOutcome:
     prediction_times = [unit.predictions[j].t_s + options.delay_s for j in predictions]
     paired = pair_events(reference_times, prediction_times, options, allowed)
     pairs = tuple((references[i], predictions[j]) for i, j in paired.pairs)
-    wrong = list(paired.wrong_predictions)
+    wrong = [prediction_times[j] for j in paired.wrong_predictions]
+    again = [unit.predictions[j].t_s + options.delay_s for j in repeated]
+    if options.matching is Matching.ANY_IN_WINDOW or options.duplicates is Duplicates.IGNORE:
+        again = [t for t in again if not any(options.near(t - r) for r in reference_times)]
     if options.duplicates is Duplicates.IGNORE:
-        wrong = [j for j in wrong if not any(options.near(prediction_times[j] - t) for t in reference_times)]
+        wrong = [t for t in wrong if not any(options.near(t - r) for r in reference_times)]
+    wrong += again
     is_quiet = not references and not predictions
     if options.counting is Counting.SEGMENTS:
         hit = int(bool(pairs))
@@ -153,6 +162,23 @@ def unit_outcome(unit: MistakeUnit, options: EgoOptions) -> UnitOutcome:
     return UnitOutcome(
         unit.unit_id, unit.recording_id, len(pairs), paired.hit_predictions, len(wrong), len(references) - len(pairs), is_quiet, pairs
     )
+
+
+def _apart(unit: MistakeUnit, predictions: list[int]) -> tuple[list[int], list[int]]:
+    """Predictions, and those that repeat one word for word at the same time: they may not answer a second reference."""
+    first: list[int] = []
+    repeated: list[int] = []
+    seen: set[tuple[float, str, str | None]] = set()
+    for j in predictions:
+        event = unit.predictions[j]
+        key = None if event.text is None else (event.t_s, event.text.strip(), event.active_instruction)
+        if key is not None and key in seen:
+            repeated.append(j)
+            continue
+        first.append(j)
+        if key is not None:
+            seen.add(key)
+    return first, repeated
 
 
 def _is_led(event: Event, options: EgoOptions) -> bool:

@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ml.benchmarks.assistants.polling import RecentFeedback, YesNo, decide, polling_instants, read_yes_no
@@ -103,10 +104,15 @@ MATCHING = {
     "fitcoach": Matching.TWO_DIRECTIONS,
     "fitcoach_two_direction": Matching.TWO_DIRECTIONS,
 }
-AVERAGE = dict.fromkeys(("micro", "pooled"), Average.POOLED) | dict.fromkeys(
-    ("macro", "macro_video", "per_video", "per_video_mean", "video_mean"), Average.PER_RECORDING
-)
-EGO_KEYS = [
+AVERAGE = {
+    "micro": Average.POOLED,
+    "pooled": Average.POOLED,
+    "macro": Average.PER_RECORDING,
+    "macro_video": Average.PER_RECORDING,
+    "per_video": Average.PER_RECORDING,
+    "video_mean": Average.PER_RECORDING,
+}
+EGO_KEYS = {
     "window_s",
     "window_mode",
     "half_window_s",
@@ -119,7 +125,7 @@ EGO_KEYS = [
     "counting",
     "instruction_gate",
     "gate_failure",
-]
+}
 
 
 def half_window(config):
@@ -222,7 +228,7 @@ def bertscore_rescale(given, config):
     return {"raw_F": raw_f, "P": p, "R": r, "F": f}
 
 
-SOFT_KEYS = [
+SOFT_KEYS = {
     "profile",
     "sigma",
     "distance_unit",
@@ -235,7 +241,7 @@ SOFT_KEYS = [
     "hard_threshold",
     "missing",
     "midpoint",
-]
+}
 
 
 def soft_options(config):
@@ -273,7 +279,11 @@ def guideme_soft(given, config):
     def score(pairs):
         table = {(p["gen"], p["ref"]): p["cos"] for p in pairs}
         instants = [Instant(f["t"], f["gen"], f["ref"]) for f in given["frames"]]
-        return score_video(instants, lambda said, references: [[table.get((s, r), 0.0) for r in references] for s in said], options)
+
+        def cosines(said, references):
+            return np.array([[table.get((s, r), 0.0) for r in references] for s in said])
+
+        return score_video(instants, cosines, options)
 
     if "cos" not in given:
         values = {key.removeprefix("cos_"): value for key, value in given.items() if key.startswith("cos_")}
@@ -309,7 +319,7 @@ def guideme_behavior(given, config):
         speak = sorted({tick_of(t, ticks[0]) for t in given["gt"]})
         return {"first": ticks[0], "last": ticks[-1], "n": len(ticks), "speak_ticks": speak, "n_silent": len(ticks) - len(speak)}
     if any(key.startswith("anchors_") for key in given):
-        found = {}
+        found: dict[str, float] = {}
         for key, anchors in given.items():
             name = key.removeprefix("anchors_")
             candidates, grid = silent_candidates(anchors, config["min_gap_s"]), anchor_grid(anchors, 7, config["min_gap_s"])

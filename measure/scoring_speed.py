@@ -1,0 +1,159 @@
+"""Speed of scoring as ratios: GuideMe against embedding each distinct text once, EGO in seconds, the bootstrap against the point estimate.
+
+    python -m measure.scoring_speed [--videos 473] [--steps 10000] [--without-guideme]
+
+Prints one line per figure with its limit. Texts are made from a word list, so that nearly all are distinct, as in real runs.
+"""
+
+import argparse
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from ml.benchmarks.bootstrap import BootstrapOptions
+from ml.benchmarks.ego.options import EgoOptions
+from ml.benchmarks.ego.scores import score_ego
+from ml.benchmarks.guideme.options import official
+from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme
+from ml.benchmarks.guideme.timeline import SILENT, Instant
+from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS, PREDICTIONS
+from ml.vocabulary import MistakeType
+
+WORDS = (
+    "add stir slice dice the onion pan flour cup spoon two three more less heat low high bowl whisk knife now then "
+    "careful stop pour water salt pepper butter egg mix fold until golden remove lid oven board plate next before after"
+).split()
+INSTANTS, REFERENCES, SAID = 360, 20, 40
+STEPS_PER_RECORDING, SAID_PER_STEP = 14, 10
+
+
+def sentence(rng: np.random.Generator) -> str:
+    return " ".join(rng.choice(WORDS, size=int(rng.integers(6, 16))))
+
+
+def guidance_videos(count: int) -> Iterator[GuidanceVideo]:
+    """Videos of 360 instants with 20 references and 40 predictions, made one at a time."""
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        references = {int(i): sentence(rng) for i in rng.choice(INSTANTS, REFERENCES, replace=False)}
+        said = {int(i): sentence(rng) for i in rng.choice(INSTANTS, SAID, replace=False)}
+        yield GuidanceVideo(str(number), tuple(Instant(float(t), said.get(t, SILENT), references.get(t, SILENT)) for t in range(INSTANTS)))
+
+
+def measure_guideme(videos: int) -> None:
+    from ml.embeddings.encoder import TextEncoder
+
+    encoder = TextEncoder()
+    encoder.encode(["warm up"])
+    encoding_s = [0.0]
+
+    def encode(texts: list[str]) -> np.ndarray:
+        start = time.perf_counter()
+        vectors = encoder.encode(texts)
+        encoding_s[0] += time.perf_counter() - start
+        return vectors
+
+    half = peak_mib()
+    start = time.perf_counter()
+    score_guideme(guidance_videos(videos // 4), encode, official(), experiment="speed", protocol="guideme.dense")  # type: ignore[arg-type]
+    quarter_peak = peak_mib()
+    encoding_s[0] = 0.0
+    start = time.perf_counter()
+    score_guideme(guidance_videos(videos), encode, official(), experiment="speed", protocol="guideme.dense")  # type: ignore[arg-type]
+    whole_s = time.perf_counter() - start
+    made = time.perf_counter()
+    texts = [text for video in guidance_videos(videos) for x in video.instants for text in (x.said or "", x.reference) if text != SILENT]
+    made_s = time.perf_counter() - made
+    start = time.perf_counter()
+    encoder.encode(texts)
+    embed_s = time.perf_counter() - start
+    print(
+        f"GuideMe: {videos} videos scored in {whole_s - made_s:.1f} s, {len(set(texts))} distinct texts embedded once in {embed_s:.1f} s: "
+        f"ratio {(whole_s - made_s) / embed_s:.3f} (limit 1.15); scoring without embedding {whole_s - made_s - encoding_s[0]:.1f} s"
+    )
+    print(
+        f"GuideMe: peak memory {half:.0f} MiB before, {quarter_peak:.0f} MiB after a quarter of the videos, "
+        f"{peak_mib():.0f} MiB after all of them and the list of all texts"
+    )
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def ego_tables(steps: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Benchmark steps of 30 s, two in three with a mistake, and ten predictions each."""
+    rng = np.random.default_rng(1)
+    types = [t.value for t in MistakeType]
+    step_rows, message_rows, said_rows = [], [], []
+    for number in range(steps):
+        recording, position = divmod(number, STEPS_PER_RECORDING)
+        unit, start = f"demo/{recording}/{position}", 30.0 * position
+        mistake = types[number % 5] if number % 3 else None
+        at = {"benchmark": "demo", "unit_id": unit}
+        step_rows.append(
+            {
+                **at,
+                "recording_id": f"demo/{recording}",
+                "position": position,
+                "start_s": start,
+                "end_s": start + 30,
+                "instruction": sentence(rng),
+                "mistake_type": mistake,
+                "video_path": None,
+            }
+        )
+        if mistake:
+            message_rows.append(
+                {**at, "message_index": 0, "t_s": start + 12, "kind": "feedback", "text": sentence(rng), "mistake_type": mistake}
+            )
+        message_rows.append({**at, "message_index": 1, "t_s": start + 29, "kind": "success", "text": "good", "mistake_type": None})
+        for index, t in enumerate(np.sort(rng.uniform(0, 30, SAID_PER_STEP))):
+            said_rows.append(
+                {
+                    "experiment": "speed",
+                    "protocol": "demo.per_step",
+                    "recording_id": f"demo/{recording}",
+                    "unit_id": unit,
+                    "message_index": position * SAID_PER_STEP + index,
+                    "t_s": start + float(t),
+                    "kind": "success" if index == SAID_PER_STEP - 1 else "feedback",
+                    "text": sentence(rng),
+                    "score": 0.5,
+                    "status": "ok",
+                    "reason": None,
+                }
+            )
+    return BENCHMARK_STEPS.rows(step_rows), BENCHMARK_MESSAGES.rows(message_rows), PREDICTIONS.rows(said_rows)
+
+
+def measure_ego(steps: int) -> None:
+    tables = ego_tables(steps)
+    point_only = EgoOptions(bootstrap=BootstrapOptions(draws=0))
+    start = time.perf_counter()
+    score_ego(*tables, point_only)
+    point_s = time.perf_counter() - start
+    start = time.perf_counter()
+    score_ego(*tables, replace(point_only, bootstrap=BootstrapOptions()))
+    whole_s = time.perf_counter() - start
+    print(f"EGO: {steps} steps with {SAID_PER_STEP} predictions each, two windows: {point_s:.2f} s (limit 5 s for 10,000 steps)")
+    print(f"Bootstrap: 1,000 draws of every metric in {whole_s - point_s:.2f} s: ratio {(whole_s - point_s) / point_s:.2f} (limit 2)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--videos", type=int, default=473)
+    parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--without-guideme", action="store_true")
+    arguments = parser.parse_args()
+    measure_ego(arguments.steps)
+    if not arguments.without_guideme:
+        measure_guideme(arguments.videos)
+
+
+if __name__ == "__main__":
+    main()
