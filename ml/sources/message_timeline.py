@@ -225,12 +225,7 @@ def _message_and_step_rows(recording_id: str, ordered: Sequence[Message]) -> tup
                 owner.append(None)
             case _:
                 owner.append(drafts[-1] if drafts else None)
-    closings = [message.t_s for message in ordered if message.kind in (MessageKind.INSTRUCTION, MessageKind.FINISH)]
-    begun = 0
-    for draft in drafts:
-        own = [message for message, step in zip(ordered, owner, strict=True) if step is draft]
-        begun = next(i for i in range(begun, len(closings)) if closings[i] == draft.start_s) + 1
-        _end_step(draft, own[1:], closings[begun] if begun < len(closings) else None)
+    _end_steps(ordered, owner)
     rows = number_steps(recording_id, drafts)
     message_rows: list[dict[str, object]] = [
         {
@@ -246,6 +241,21 @@ def _message_and_step_rows(recording_id: str, ordered: Sequence[Message]) -> tup
         for index, (message, step) in enumerate(zip(ordered, owner, strict=True))
     ]
     return message_rows, rows
+
+
+def _end_steps(ordered: Sequence[Message], owner: Sequence[StepDraft | None]) -> None:
+    """End every step at the instruction or closing message that follows its instruction in the order of the messages."""
+    replies: list[Message] = []
+    closed_s: float | None = None
+    for message, step in zip(reversed(ordered), reversed(owner), strict=True):
+        match message.kind:
+            case MessageKind.INSTRUCTION if step is not None:
+                _end_step(step, replies[::-1], closed_s)
+                replies, closed_s = [], message.t_s
+            case MessageKind.FINISH:
+                replies, closed_s = [], message.t_s
+            case _:
+                replies.append(message)
 
 
 def _end_step(draft: StepDraft, replies: Sequence[Message], closed_s: float | None) -> None:
