@@ -24,16 +24,16 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def backend(folder):
-    made = TransformersBackend(str(folder), PLAN, device="cpu", max_new_tokens=40)
+    made = TransformersBackend(str(folder), PLAN, device="cpu", max_new_tokens=16)
     teach(
         made,
         [
             (window(RED), "stirs the red pan."),
             (window(BLUE), "holds the blue bowl."),
             (window(GREEN), ""),
-            (window((128, 128, 128)), "I'm sorry, I can't assist with that."),
+            (window((128, 128, 128)), "I cannot help."),
         ],
-        steps=50,
+        steps=70,
     )
     return made
 

@@ -39,7 +39,7 @@ def build(folder: Path, tokens_per_picture: int = 4) -> None:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=1200, special_tokens=SPECIALS, initial_alphabet=alphabet, show_progress=False)
     bytes_only.train_from_iterator(
-        [SYSTEM, narration_request([0.0, 4.0, 10.0], 10.0), "stirs the red pan.", "holds the blue bowl."] * 3, trainer
+        [SYSTEM, narration_request([0.0, 4.0, 10.0], 10.0), "stirs the red pan.", "holds the blue bowl.", "I cannot help."] * 3, trainer
     )
     tokenizer: Any = PreTrainedTokenizerFast(tokenizer_object=bytes_only, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     pictures = Idefics3ImageProcessorPil(do_image_splitting=False, size={"longest_edge": 64}, max_image_size={"longest_edge": 64})
@@ -71,20 +71,24 @@ def build(folder: Path, tokens_per_picture: int = 4) -> None:
 
 
 def teach(backend: Any, answers: list[tuple[Any, str]], steps: int = 60) -> None:
-    """Fit the loaded model to (window, answer) pairs; an empty answer teaches it to end at once."""
+    """Fit the loaded model to (window, answer) pairs of equally long questions; an empty answer teaches it to end at once."""
     processor, model = backend._processor, backend._model
-    rows = []
-    for window, answer in answers:
-        asked = processor.apply_chat_template(
+    asked = [
+        processor.apply_chat_template(
             backend.messages(window), add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
         )
-        said = torch.tensor([[*processor.tokenizer.encode(answer, add_special_tokens=False), model.config.text_config.eos_token_id]])
-        ids = torch.cat([asked["input_ids"], said], dim=1)
-        labels = torch.cat([torch.full_like(asked["input_ids"], -100), said], dim=1)
-        rows.append({**asked, "input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels})
+        for window, _ in answers
+    ]
+    said = [[*processor.tokenizer.encode(answer, add_special_tokens=False), model.config.text_config.eos_token_id] for _, answer in answers]
+    longest = max(map(len, said))
+    questions = torch.cat([row["input_ids"] for row in asked])
+    replies = torch.tensor([tokens + [-100] * (longest - len(tokens)) for tokens in said])
+    batch = {name: torch.cat([row[name] for row in asked]) for name in ("pixel_values", "pixel_attention_mask")}
+    batch["input_ids"] = torch.cat([questions, replies.clamp(min=0)], dim=1)
+    batch["labels"] = torch.cat([torch.full_like(questions, -100), replies], dim=1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     for _ in range(steps):
-        loss = sum(model(**row).loss for row in rows)
+        loss = model(**batch).loss
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
