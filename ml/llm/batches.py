@@ -291,8 +291,8 @@ class Batches:
 
     def _open(self) -> list[tuple]:
         return self.cache.rows(
-            "SELECT batch_id, native_id, state, submitted_at FROM batches WHERE provider = ? AND model = ? AND state IN ('uploading', 'open') "
-            "ORDER BY submitted_at",
+            "SELECT batch_id, native_id, state, submitted_at FROM batches "
+            "WHERE provider = ? AND model = ? AND state IN ('uploading', 'open') ORDER BY submitted_at",
             (self.backend.provider, self.model),
         )
 

@@ -152,7 +152,7 @@ def read_option(said: Said, letters: str, texts: Sequence[str] = ()) -> Parsed[s
         return Parsed(bare.group(1).upper(), Status.OK)
     for pattern in (
         rf"\b{_LABEL}\W{{0,4}}(?:(?:seems|appears|is\s+likely|would)\s+to\s+be|would\s+be|is|:|=)\W{{0,6}}(?:option\s+)?([{known}])(?!['’]?\w)",
-        rf"\A[\s*_(\[]*([{known}])[)\].:]",
+        rf"(?:\A|(?<=[\s*_(\[]))([{known}])[)\].:](?=[\s*_]|\Z)",
         rf"(?<![\w'’])([{known}])(?!['’]?\w|-\w|(?<=A)\s+(?!(?:or|and|nor|is|seems|because|as|since)\b)[a-z])",  # "A pan": an article
     ):
         found = set(re.findall(pattern, text, re.IGNORECASE if pattern.startswith(r"\b") else 0))

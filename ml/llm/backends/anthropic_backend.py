@@ -52,6 +52,8 @@ class AnthropicBackend:
         min_prefix_tokens: int | None = None,
         image_limits: ImageLimits = ANTHROPIC_LIMITS,
     ) -> None:
+        import anthropic  # a second of start-up, paid here so that no run's first calls wait for it
+
         self.model = model
         self.image_limits = image_limits
         self.min_prefix_tokens: int | None = (

@@ -46,6 +46,8 @@ class OpenAIBackend:
         extra: Mapping[str, object] | None = None,
         image_limits: ImageLimits = OPENAI_LIMITS,
     ) -> None:
+        import openai  # a second of start-up, paid here so that no run's first calls wait for it
+
         self.model, self.provider, self.image_limits = model, provider, image_limits
         self.parameters: Mapping[str, object] = {"send_temperature": send_temperature, "extra": dict(extra or {})}
         self._api_key = api_key if api_key is not None or base_url is None else "none"
