@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ml.sources.imported import natural_key
 from ml.sources.video_files import VIDEO_SUFFIXES, normal_name
 
 SIDECAR_SUFFIX = ".steps.json"
@@ -21,16 +20,26 @@ class RawVideo:
     """One recording among the files of a folder.
 
     ``native_id`` is its path below the folder in composed Unicode, with its suffix; chapters of one camera recording are one, called
-    ``<camera><number><suffix>`` (``GH0155.MP4``). ``videos`` are in playing order and keep the names that the file system gave.
+    ``<camera><number><suffix>`` (``GH0155.MP4``). ``names`` are the video files below ``folder``, in playing order and as the file system
+    gave them; ``sidecar_name`` is the file with its recipe.
     """
 
     native_id: str
-    videos: tuple[Path, ...]
-    sidecar: Path | None = None
+    folder: Path
+    names: tuple[str, ...]
+    sidecar_name: str | None = None
 
     @property
-    def files(self) -> tuple[Path, ...]:
-        return self.videos if self.sidecar is None else (*self.videos, self.sidecar)
+    def videos(self) -> tuple[Path, ...]:
+        return tuple(self.folder / name for name in self.names)
+
+    @property
+    def sidecar(self) -> Path | None:
+        return None if self.sidecar_name is None else self.folder / self.sidecar_name
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        return self.names if self.sidecar_name is None else (*self.names, self.sidecar_name)
 
 
 @dataclass(frozen=True)
@@ -40,47 +49,51 @@ class RawFolder:
 
 
 def list_raw_videos(folder: Path) -> RawFolder:
-    """Recordings below ``folder`` in natural order. Hidden and temporary names and companion files (.LRV, .THM, .srt ...) are left alone.
+    """Recordings below ``folder``, by native id. Hidden and temporary names and companion files (.LRV, .THM, .srt ...) are left alone.
 
     A name present both composed and decomposed is one recording; the composed one is opened and the other is in ``refused``.
     """
     refused: list[tuple[str, str]] = []
-    found: dict[str, Path] = {}
-    for relative, path in sorted(_walk(folder), key=lambda item: (item[0], os.fsencode(item[1]))):
-        if not _is_utf8(relative):
-            refused.append((os.fsencode(path.name).decode("utf-8", "backslashreplace"), "the file name is not UTF-8: rename it"))
-        elif relative in found:
-            keep, other = (path, found[relative]) if path.name == normal_name(path.name) else (found[relative], path)
-            found[relative] = keep
-            refused.append((relative, f"{other.name!r} is the same name in another Unicode form"))
+    found: dict[str, str] = {}  # name in composed form: name as it is
+    for name in _walk(folder):
+        normal = normal_name(name)
+        if not _is_utf8(name):
+            refused.append((os.fsencode(name).decode("utf-8", "backslashreplace"), "the file name is not UTF-8: rename it"))
+        elif normal in found:
+            keep, other = (name, found[normal]) if name == normal else (found[normal], name)
+            found[normal] = keep
+            refused.append((normal, f"{other!r} is the same name in another Unicode form"))
         else:
-            found[relative] = path
-    sidecars = {name.removesuffix(SIDECAR_SUFFIX): path for name, path in found.items() if name.endswith(SIDECAR_SUFFIX)}
-    groups: dict[str, list[tuple[int, str, Path]]] = defaultdict(list)
-    for relative, path in found.items():
-        if not relative.endswith(SIDECAR_SUFFIX):
-            native_id, chapter = _recording_of(relative)
-            groups[native_id].append((chapter, relative, path))
+            found[normal] = name
+    sidecars = {normal.removesuffix(SIDECAR_SUFFIX): name for normal, name in found.items() if normal.endswith(SIDECAR_SUFFIX)}
+    groups: dict[str, list[tuple[int, str]]] = defaultdict(list)  # native id: chapters
+    for normal in found:
+        if not normal.endswith(SIDECAR_SUFFIX):
+            native_id, chapter = _recording_of(normal)
+            groups[native_id].append((chapter, normal))
     videos = []
-    for native_id in sorted(groups, key=natural_key):
-        chapters = sorted(groups[native_id], key=lambda item: (item[0], item[1]))
-        names = [_stem(native_id), *(_stem(relative) for _, relative, _ in chapters)]
-        sidecar = next((sidecars[name] for name in names if name in sidecars), None)
-        videos.append(RawVideo(native_id, tuple(path for _, _, path in chapters), sidecar))
+    for native_id in sorted(groups):
+        chapters = sorted(groups[native_id])
+        stems = (os.path.splitext(normal)[0] for normal in (native_id, *(normal for _, normal in chapters)))
+        sidecar = next((sidecars[stem] for stem in stems if stem in sidecars), None) if sidecars else None
+        videos.append(RawVideo(native_id, folder, tuple(found[normal] for _, normal in chapters), sidecar))
     return RawFolder(tuple(videos), tuple(refused))
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    for root, folders, names in os.walk(folder):
+def _walk(folder: Path) -> Iterator[str]:
+    """Names below ``folder``, with ``/``. Texts, not paths: the folder may hold tens of thousands, and a sensor lists it every tick."""
+    top = os.fspath(folder)
+    for root, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__MACOSX")
-        for name in _wanted(names):
-            path = Path(root) / name
-            yield normal_name(path.relative_to(folder).as_posix()), path
+        below = os.path.relpath(root, top).replace(os.sep, "/")
+        prefix = "" if below == "." else f"{below}/"
+        for name in sorted(_wanted(names)):
+            yield prefix + name
 
 
 def _wanted(names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        is_video = os.path.splitext(name)[1].lower() in VIDEO_SUFFIXES
+        is_video = f".{name.rpartition('.')[2].lower()}" in VIDEO_SUFFIXES
         if (is_video or name.endswith(SIDECAR_SUFFIX)) and not name.startswith(".") and not _TEMPORARY.search(name):
             yield name
 
@@ -91,10 +104,6 @@ def _is_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _stem(relative: str) -> str:
-    return os.path.splitext(relative)[0]
 
 
 def _recording_of(relative: str) -> tuple[str, int]:

@@ -16,14 +16,16 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from ml.errors import InputError
-from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
+from ml.sources.imported import ImportedSource, Problems, StepDraft, number_steps, text_id
 from ml.sources.joined_videos import join_videos
 from ml.sources.raw_folder import SIDECAR_SUFFIX, RawFolder, RawVideo, list_raw_videos
 from ml.sources.reading import Record, TimeUnit, read_json
@@ -80,8 +82,7 @@ class ScanResult:
     refused: tuple[tuple[str, str], ...]  # file name and reason
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(NamedTuple):
     bytes: int
     mtime_ns: int
     unchanged: int
@@ -109,7 +110,6 @@ def scan_folder(
         raise InputError("there is no such folder", file=folder, remedy="Make it, or mend `raw_videos.folder` in the settings")
     began_s = clock()
     listed = list_raw_videos(folder)
-    names = {path: _name(folder, path) for video in listed.videos for path in video.files}
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(ledger)) as database, database:
         database.execute(_LEDGER)
@@ -121,73 +121,78 @@ def scan_folder(
             if looked_at and clock() - began_s >= budget_s:
                 break
             looked_at += 1
-            for path in video.files:
-                name = names[path]
-                now = _look(path, seen.get(name), stable_ticks)
+            for name in map(os.fsencode, video.all_names):
+                before = seen.get(name)
+                now = _look(os.path.join(os.fsencode(folder), name), before, stable_ticks)
                 if now is None:
                     continue
                 if now.unchanged >= stable_ticks and now.arrival is None:
                     arrivals += 1
-                    now = replace(now, arrival=arrivals)
-                if now != seen.get(name):
+                    now = now._replace(arrival=arrivals)
+                if now != before:
                     seen[name] = changed[name] = now
-            waiting += not _is_complete(names, video, seen)
-            cursor = replace(cursor, resume_after=video.native_id)
+            waiting += _version(video, seen) is None
+            resume_after = video.native_id
+        if looked_at:
+            cursor = replace(cursor, resume_after=resume_after)
         if looked_at == len(listed.videos):
             cursor = replace(cursor, resume_after="")
         database.executemany(
             "insert or replace into files values (?, ?, ?, ?, ?)",
             [(name, s.bytes, s.mtime_ns, s.unchanged, s.arrival) for name, s in changed.items()],
         )
-        _forget_unfinished(database, set(names.values()), seen)
-    ready = _ready(names, listed, seen, cursor.delivered)[:chunk]
+        _forget_unfinished(database, listed, seen)
+    ready = _ready(listed, seen, cursor.delivered)[:chunk]
     if ready:
         cursor = replace(cursor, delivered=ready[-1][0])
     return ScanResult(tuple(arrival for _, arrival in ready), cursor, looked_at, len(listed.videos), waiting, listed.refused)
 
 
-def _from(videos: Sequence[RawVideo], resume_after: str) -> Iterable[RawVideo]:
-    """All videos once, beginning with the first behind ``resume_after`` in their order."""
-    last = natural_key(resume_after)
-    start = next((index for index, video in enumerate(videos) if natural_key(video.native_id) > last), 0) if resume_after else 0
+def _from(videos: Sequence[RawVideo], resume_after: str) -> Sequence[RawVideo]:
+    """All videos once, beginning with the first behind ``resume_after``; they are in the order of their ids."""
+    start = bisect_right(videos, resume_after, key=lambda video: video.native_id)
     return [*videos[start:], *videos[:start]]
 
 
-def _name(folder: Path, path: Path) -> bytes:
-    return sha256(os.fsencode(path.relative_to(folder))).digest()[:16]
-
-
-def _look(path: Path, before: _Seen | None, stable_ticks: int) -> _Seen | None:
+def _look(path: bytes, before: _Seen | None, stable_ticks: int) -> _Seen | None:
     """What is known of the file after one more look; None where it cannot be looked at (it may just have been moved)."""
     try:
-        stat = path.stat()
+        stat = os.stat(path)
     except OSError:
         return None
     if before is None or (stat.st_size, stat.st_mtime_ns) != (before.bytes, before.mtime_ns) or not stat.st_size:
         return _Seen(stat.st_size, stat.st_mtime_ns, 0, None)
-    return replace(before, unchanged=min(before.unchanged + 1, stable_ticks))
+    return before if before.unchanged >= stable_ticks else before._replace(unchanged=before.unchanged + 1)
 
 
-def _is_complete(names: Mapping[Path, bytes], video: RawVideo, seen: dict[bytes, _Seen]) -> bool:
-    return all((known := seen.get(names[path])) is not None and known.arrival is not None for path in video.files)
+def _version(video: RawVideo, seen: Mapping[bytes, _Seen]) -> tuple[int, str] | None:
+    """Latest arrival among the files of ``video`` and its version; None while one of them is not complete."""
+    parts, latest = [], 0
+    for name in video.all_names:
+        known = seen.get(os.fsencode(name))
+        if known is None or known.arrival is None:
+            return None
+        latest = max(latest, known.arrival)
+        parts.append(f"{name}:{known.bytes}:{known.mtime_ns}")
+    return latest, "\x1f".join(parts)
 
 
-def _ready(names: Mapping[Path, bytes], listed: RawFolder, seen: dict[bytes, _Seen], delivered: int) -> list[tuple[int, Arrival]]:
+def _ready(listed: RawFolder, seen: Mapping[bytes, _Seen], delivered: int) -> list[tuple[int, Arrival]]:
     """Complete recordings of which some file arrived after ``delivered``, by the arrival of their last file."""
     ready = []
     for video in listed.videos:
-        known = [seen.get(names[path]) for path in video.files]
-        numbers = [k.arrival for k in known if k is not None and k.arrival is not None]
-        if len(numbers) == len(known) and max(numbers) > delivered:
-            parts = [f"{path.name}:{k.bytes}:{k.mtime_ns}" for path, k in zip(video.files, known, strict=True) if k is not None]
-            ready.append((max(numbers), Arrival(video, sha256("\x1f".join(parts).encode()).hexdigest()[:16])))
+        known = _version(video, seen)
+        if known is not None and known[0] > delivered:
+            ready.append((known[0], Arrival(video, sha256(known[1].encode()).hexdigest()[:16])))
     return sorted(ready, key=lambda item: item[0])
 
 
-def _forget_unfinished(database: sqlite3.Connection, here: Set[bytes], seen: dict[bytes, _Seen]) -> None:
+def _forget_unfinished(database: sqlite3.Connection, listed: RawFolder, seen: Mapping[bytes, _Seen]) -> None:
     """Drop files that went away before they were complete, such as a name that a copy tool used for a while."""
-    gone = [(name,) for name, known in seen.items() if known.arrival is None and name not in here]
-    database.executemany("delete from files where name = ?", gone)
+    unfinished = {name for name, known in seen.items() if known.arrival is None}
+    if unfinished:
+        unfinished.difference_update(os.fsencode(name) for video in listed.videos for name in video.all_names)
+    database.executemany("delete from files where name = ?", [(name,) for name in unfinished])
 
 
 def read_raw_videos(

@@ -92,7 +92,6 @@ def test_the_last_instruction_with_reply_ends_with_it(tmp_path):
 def test_two_instructions_at_one_time(tmp_path):
     source = qicd(tmp_path, [(1.0, "instruction", "a"), (1.0, "instruction", "b"), (9.0, OK, "ok"), (9.0, FINISH, "done")])
     assert source.steps.select("instruction", "status").rows() == [("a", "skipped"), ("b", "ok")]
-    ]
     assert source.steps.filter(instruction="b")["end_s"].to_list() == [9.0]
 
 
