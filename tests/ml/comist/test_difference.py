@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.comist.difference import differs, signature
@@ -47,17 +47,20 @@ def test_a_mere_rewording_does_not_differ(original, changed):
     assert not differs(original, changed)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_a_text_never_differs_from_itself(text):
     assert not differs(text, text)
     assert not differs(text, f"  {text.upper()}  ") or text.upper().lower() != text.lower()
 
 
+@settings(deadline=None)
 @given(a=st.integers(0, 5000), b=st.integers(0, 5000))
 def test_numbers_decide(a, b):
     assert differs(f"Add {a} scoops of rice", f"Add {b} scoops of rice") == (a != b)
 
 
+@settings(deadline=None)
 @given(whole=st.integers(1, 20), fraction=st.sampled_from([("½", 0.5), ("¼", 0.25), ("¾", 0.75)]))
 def test_a_fraction_character_is_added_not_appended(whole, fraction):
     sign, value = fraction

@@ -1,0 +1,114 @@
+"""A mix in QICD's message layout: one row per sample with parallel arrays (dataset-formats, section 5). Reading QICD: ``ml.sources``."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from ml.errors import InputError
+from ml.mixes.exports import write_frame
+from ml.tables.declared import TRAINING_MIX
+from ml.vocabulary import MessageKind, MistakeType
+
+INSTRUCTION = "instruction"
+SUCCESS = "feedback_action_aligned_success"
+UNALIGNED = "feedback_action_unaligned_success"  # feedback that names no mistake type: another step than the one asked for
+FINISH = "feedback_finish_all"
+FINISH_TEXT = "You have finished all the steps."
+MISTAKES = {kind: f"feedback_action_aligned_mistake_{kind}_error" for kind in MistakeType}
+TYPES = {INSTRUCTION, SUCCESS, UNALIGNED, FINISH, *MISTAKES.values()}
+_TIES = {**dict.fromkeys([UNALIGNED, *MISTAKES.values()], 0), SUCCESS: 1, FINISH: 2, INSTRUCTION: 3}
+SCHEMA = pl.Schema(
+    {
+        "video_id": pl.String(),
+        "sample_id": pl.String(),
+        "activity_name": pl.String(),
+        "output_texts": pl.List(pl.String()),
+        "output_timestamps": pl.List(pl.Float64()),
+        "output_types": pl.List(pl.String()),
+        "output_actions": pl.List(pl.String()),
+        "remaining_plan": pl.List(pl.List(pl.String())),
+    }
+)
+
+
+def qicd_rows(frame: pl.DataFrame, activities: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Rows of ``SCHEMA`` from a ``training_mix``. ``video_id`` is the recording's native id; ``activities`` gives names by recording id.
+
+    Each row ends with a closing message at the clip's end: the dataset's own loader gives out a segment only when something closes it.
+    """
+    rows = []
+    for sample in TRAINING_MIX.check(frame).iter_rows(named=True):
+        mistake = MISTAKES[MistakeType(sample["mistake_type"])] if sample["mistake_type"] else UNALIGNED
+        said = [
+            (m["t_s"], SUCCESS if m["kind"] == MessageKind.SUCCESS else mistake, m["text"])
+            for m in sample["messages"]
+            if m["kind"] in (MessageKind.SUCCESS, MessageKind.FEEDBACK)
+        ]
+        said.sort(key=lambda message: (message[0], _TIES[message[1]]))
+        closing = max([sample["end_s"], *(t_s for t_s, _, _ in said)])
+        timeline = [(sample["start_s"], INSTRUCTION, sample["instruction"]), *said, (closing, FINISH, FINISH_TEXT)]
+        rows.append(
+            {
+                "video_id": sample["recording_id"].split("/", 1)[-1],
+                "sample_id": sample["sample_id"],
+                "activity_name": (activities or {}).get(sample["recording_id"]),
+                "output_texts": [text for _, _, text in timeline],
+                "output_timestamps": [t_s for t_s, _, _ in timeline],
+                "output_types": [kind for _, kind, _ in timeline],
+                "output_actions": [None] * len(timeline),
+                "remaining_plan": [[]] * len(timeline),
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def export_qicd(frame: pl.DataFrame, folder: Path, activities: Mapping[str, str] | None = None) -> list[Path]:
+    """``main/<split>-00000-of-00001.parquet`` below ``folder``, checked; the files."""
+    paths = []
+    for split in sorted(frame["split"].unique()):
+        rows = qicd_rows(frame.filter(pl.col("split") == split), activities)
+        check_qicd(rows.iter_rows(named=True))
+        paths.append(folder / "main" / f"{split}-00000-of-00001.parquet")
+        write_frame(paths[-1], rows)
+    return paths
+
+
+def check_qicd(rows: Iterable[Mapping[str, Sequence[object]]]) -> int:
+    """Number of segments that QICD's loader would give out. ``InputError`` for a row that breaks the layout's rules.
+
+    Rules: parallel arrays of one length; known types; the first message an instruction; times ascend; at one time feedback before success
+    before the next instruction; every segment answered, and closed by an instruction or the closing message.
+    """
+    segments = 0
+    for row in rows:
+        record = str(row["video_id"])
+        texts, times, types = row["output_texts"], [float(str(t)) for t in row["output_timestamps"]], [str(t) for t in row["output_types"]]
+        lengths = {len(row[name]) for name in ("output_texts", "output_timestamps", "output_types", "remaining_plan")}
+        problem = None
+        if len(lengths) != 1 or not texts:
+            problem = f"arrays of lengths {sorted(lengths)}"
+        elif unknown := sorted(set(types) - TYPES):
+            problem = f"unknown type {unknown[0]!r}"
+        elif types[0] != INSTRUCTION:
+            problem = "the first message is no instruction"
+        elif types[-1] != FINISH:
+            problem = "nothing closes the last segment, so it is never given out"
+        else:
+            problem = _order_problem(times, types)
+        if problem:
+            raise InputError(problem, record=record)
+        segments += types.count(INSTRUCTION)
+    return segments
+
+
+def _order_problem(times: Sequence[float], types: Sequence[str]) -> str | None:
+    for index in range(1, len(times)):
+        if times[index] < times[index - 1]:
+            return f"time {times[index]} follows {times[index - 1]}"
+        in_segment = types[index - 1] != INSTRUCTION
+        if in_segment and times[index] == times[index - 1] and _TIES[types[index]] < _TIES[types[index - 1]]:
+            return f"{types[index]} follows {types[index - 1]} at one time"
+        if types[index] in (INSTRUCTION, FINISH) and types[index - 1] == INSTRUCTION:
+            return "an instruction without an answer"
+    return None
