@@ -40,8 +40,10 @@ class ShortChunkDeltaNet(library.Qwen3_5GatedDeltaNet):
     """Gated DeltaNet whose chunked rule pads to ``DELTA_CHUNK`` tokens; a streamed block has 8."""
 
     def forward(self, hidden_states, cache=None, attention_mask=None, **kwargs):  # type: ignore[no-untyped-def]
-        if attention_mask is not None or cache is not None and cache.is_recording_past(self.layer_idx):
+        if cache is not None and cache.is_recording_past(self.layer_idx):
             return super().forward(hidden_states, cache=cache, attention_mask=attention_mask, **kwargs)
+        if attention_mask is not None:
+            hidden_states = hidden_states * attention_mask[:, :, None].to(hidden_states.dtype)
         batch, length, _ = hidden_states.shape
         state = cache.get_recurrent_state(self.layer_idx, state_idx=0) if cache is not None else None
         mixed = self.in_proj_qkv(hidden_states).transpose(1, 2)

@@ -128,10 +128,22 @@ class StreamingModel:
 
         return DynamicCache(config=self.network.config.get_text_config())
 
-    def continue_cached(self, cache: Any, ids: Sequence[Sequence[int]], positions: torch.Tensor, features: torch.Tensor | None) -> torch.Tensor:
-        """Feed further tokens ``ids`` [B][n] at ``positions`` [3, B, n] into ``cache``; hidden states [B, n, H] of these tokens."""
+    def continue_cached(
+        self,
+        cache: Any,
+        ids: Sequence[Sequence[int]],
+        positions: torch.Tensor,
+        features: torch.Tensor | None,
+        mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Feed further tokens ``ids`` [B][n] at ``positions`` [3, B, n] into ``cache``; hidden states [B, n, H] of these tokens.
+
+        ``mask`` [B, cached + n] is 0 at padding on the left; None where there is none.
+        """
         embedded, extra = self.embed(torch.tensor(ids, device=self.device), features)
-        output = self.core.language_model(inputs_embeds=embedded, position_ids=positions.to(self.device), cache=cache, use_cache=True, **extra)
+        output = self.core.language_model(
+            inputs_embeds=embedded, position_ids=positions.to(self.device), cache=cache, use_cache=True, attention_mask=mask, **extra
+        )
         return output.last_hidden_state
 
     def decode(self, ids: Sequence[int]) -> str:

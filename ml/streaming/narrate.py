@@ -7,9 +7,10 @@ import numpy as np
 import torch
 
 from ml.errors import InputError
+from ml.streaming.generate import continue_greedily
 from ml.streaming.layout import NARRATION_REQUEST, time_string
 from ml.streaming.model import StreamingModel, load_model
-from ml.streaming.tiny import WEIGHTS_FOLDER
+from ml.streaming.weights_location import WEIGHTS_FOLDER
 
 MAX_NEW_TOKENS = 64
 BATCH_WINDOWS = 64
@@ -56,38 +57,5 @@ class EmbeddedNarrator:
                 sequence.add_block(block, time_string(times[block * size : (block + 1) * size], 0.0))
             sequence.ask(NARRATION_REQUEST)
             sequences.append(sequence)
-        return greedy(model, [sequence.ids for sequence in sequences], [sequence.positions for sequence in sequences], features)
-
-
-@torch.no_grad()
-def greedy(
-    model: StreamingModel, prompts: list[list[int]], positions: list[list[tuple[int, int, int]]], features: torch.Tensor
-) -> list[str]:
-    """Greedy continuations of equally built prompts. Prompts of unequal token count are decoded in groups of equal count."""
-    texts = [""] * len(prompts)
-    groups: dict[int, list[int]] = {}
-    for index, prompt in enumerate(prompts):
-        groups.setdefault(len(prompt), []).append(index)
-    per_prompt = features.shape[0] // len(prompts)
-    for members in groups.values():
-        cache = model.new_cache()
-        chosen = torch.cat([features[index * per_prompt : (index + 1) * per_prompt] for index in members])
-        places = torch.tensor([positions[index] for index in members]).permute(2, 0, 1)
-        hidden = model.continue_cached(cache, [prompts[index] for index in members], places, chosen)[:, -1]
-        following = places[:, :, -1:].amax(dim=0) + 1
-        written: list[list[int]] = [[] for _ in members]
-        open_rows = set(range(len(members)))
-        for offset in range(MAX_NEW_TOKENS):
-            tokens = model.lm_head(hidden).argmax(-1).tolist()
-            for row in list(open_rows):
-                if tokens[row] == model.tokens.turn_end:
-                    open_rows.discard(row)
-                else:
-                    written[row].append(tokens[row])
-            if not open_rows:
-                break
-            step_positions = (following + offset).expand(3, -1, -1)
-            hidden = model.continue_cached(cache, [[token] for token in tokens], step_positions, None)[:, -1]
-        for row, index in enumerate(members):
-            texts[index] = model.decode(written[row])
-    return texts
+        written = continue_greedily(model, sequences, list(features.split(blocks)), MAX_NEW_TOKENS)
+        return [model.decode(tokens) for tokens in written]

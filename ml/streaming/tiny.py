@@ -4,7 +4,6 @@ Weights are made by ``ml.streaming.base_training`` and lie in ``weights/``. They
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +11,6 @@ from torch import nn
 
 from ml.streaming.layout import REPLY_PREFIX, SPECIAL_TOKENS
 
-WEIGHTS_FOLDER = Path(__file__).parent / "weights"
 FRAME_SIDE = 64
 VOCABULARY_SIZE = 768
 MAX_TIME_TOKEN_S = 120  # "<119" is one token; later times take two
