@@ -43,9 +43,10 @@ def read_source(name: str, source: Source) -> ImportedSource:
     """Read a source with the importer of its kind."""
     match source.kind:
         case SourceKind.CAPTAINCOOK4D:
-            from ml.sources.captaincook4d import DEFAULT_SPLIT_FILE, read_captaincook4d
+            from ml.sources.captaincook4d import read_captaincook4d
 
-            return read_captaincook4d(source.annotations, source.videos, source=name, split_file=source.split_file or DEFAULT_SPLIT_FILE)
+            chosen = {"split_file": source.split_file} if source.split_file else {}
+            return read_captaincook4d(source.annotations, source.videos, source=name, **chosen)
         case SourceKind.EGO4D_GOALSTEP:
             from ml.sources.ego4d_goalstep import read_ego4d_goalstep
 
@@ -78,7 +79,8 @@ def _sample_kitchen() -> dg.AssetsDefinition:
     @dg.asset(group_name=SOURCES, kinds={"python", "ffmpeg"}, owners=OWNERS, tags=SINGLE_TAGS, code_version=CODE_VERSIONS["sample_kitchen"])
     def sample_kitchen(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
         """A small rendered kitchen world with known truth, written in the real datasets' layouts: the default data."""
-        from ml.sample_kitchen.layouts import KitchenSizes, write_sample_kitchen
+        from ml.sample_kitchen.kitchen import write_sample_kitchen
+        from ml.sample_kitchen.plan import KitchenSizes
 
         values = settings.values
         manifest = write_sample_kitchen(
@@ -87,8 +89,9 @@ def _sample_kitchen() -> dg.AssetsDefinition:
             seed=0,
             progress=tables.progress("sample_kitchen"),
         )
+        hours = sum(recording.duration_s for recording in manifest.recordings) / 3600
         return dg.MaterializeResult(
-            metadata={"recordings": manifest.recordings, "hours": round(manifest.seconds / 3600, 2), "folder": str(manifest.root)}
+            metadata={"recordings": len(manifest.recordings), "hours": round(hours, 2), "folder": dg.MetadataValue.path(str(manifest.root))}
         )
 
     return sample_kitchen

@@ -58,22 +58,22 @@ def training_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, checkpoints: Checkpoints
     ) -> dg.MaterializeResult:
         """LoRA on the language model plus a speak/silent head, tuned on the mix; a killed run goes on from its last saved state."""
-        from ml.streaming.curve import loss_curve
+        from ml.streaming.curve import loss_curve_png
 
         name, values, store = context.partition_key, settings.values, tables.store
         made = Fingerprints(store, values).tuning_log(name)
-        tuned = checkpoints.tune(name, store.read("training_mix", values.experiments[name].mix), made, tables.progress("checkpoint"))
+        tuned = checkpoints.tune(name, store.read("training_mix", values.experiments[name].mix), tables.progress("checkpoint"))
         store.write("tuning_log", tuned.log, name, made_from=made)
         last = tuned.log.filter(pl.col("step") == pl.col("step").max())
         return dg.MaterializeResult(
             metadata={
                 **{metric: number(value) for metric, value in last.select("metric", "value").iter_rows()},
-                "steps": int(tuned.log["step"].max() or 0),
+                "steps": tuned.steps,
                 "samples": tuned.samples,
                 "refused samples": tuned.refused,
                 "thresholds": dg.MetadataValue.json(tuned.thresholds),
                 "validation": dg.MetadataValue.json({key: number(value) for key, value in tuned.validation.items()}),
-                "loss curve": png_metadata(loss_curve(tuned.log), "loss curve"),
+                "loss curve": png_metadata(loss_curve_png(tuned.log.iter_rows(named=True)), "loss curve"),
                 "folder": dg.MetadataValue.path(str(tuned.folder)),
             }
         )

@@ -1,5 +1,7 @@
 """The whole graph: assets, jobs, sensors and resources under the settings of this process. Loading it imports no model library."""
 
+import warnings
+
 import dagster as dg
 
 from assets.accuracy import accuracy_assets
@@ -55,4 +57,6 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     )
 
 
-defs = build_definitions(load_settings())
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", dg.BetaWarning)  # backfill_policy: the only way to run many partitions in one run
+    defs = build_definitions(load_settings())

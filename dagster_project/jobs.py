@@ -1,5 +1,7 @@
 """One job per stretch of the graph, each with the executor of its compute class. No asset logic."""
 
+from typing import Any
+
 import dagster as dg
 
 from dagster_project.executors import executor_for
@@ -11,13 +13,13 @@ BENCHMARKS, PREDICTIONS, SCORES, LEADERBOARD = "benchmarks", "predictions", "sco
 RAW_VIDEO = "raw_video"
 
 
-def jobs(settings: Settings) -> list[dg.UnresolvedAssetJobDefinition]:
-    """All jobs; partitions come from the assets."""
+def jobs(settings: Settings) -> list[Any]:
+    """All jobs; partitions come from the assets. Dagster does not export the type that `define_asset_job` returns."""
     cpu = executor_for("cpu", settings.compute.cpu)
     llm = executor_for("llm", settings.compute.llm)
     gpu = executor_for("gpu", settings.compute.gpu)
 
-    def job(name: str, selection: dg.AssetSelection, executor: dg.ExecutorDefinition, description: str) -> dg.UnresolvedAssetJobDefinition:
+    def job(name: str, selection: dg.AssetSelection, executor: dg.ExecutorDefinition, description: str) -> Any:
         return dg.define_asset_job(f"{name}_job", selection=selection, executor_def=executor, description=description)
 
     keys = dg.AssetSelection.assets

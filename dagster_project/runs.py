@@ -38,7 +38,8 @@ def run_job(instance: dg.DagsterInstance, job: str, *, tags: dict[str, str] | No
     """Execute a job to its end. Failure is an outcome, not an exception."""
     reconstructable = build_reconstructable_job("dagster_project.jobs", "job_named", reconstructable_args=(job,))
     started = time.monotonic()
-    with dg.execute_job(reconstructable, instance=instance, tags=tags or {}, raise_on_error=False) as result:
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # events go to the instance; the terminal shows progress
+    with dg.execute_job(reconstructable, instance=instance, run_config=quiet, tags=tags or {}, raise_on_error=False) as result:
         message = None
         if not result.success:
             failures = [event for event in result.all_events if event.is_failure]

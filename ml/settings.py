@@ -159,12 +159,13 @@ class Experiment(Section):
     """Mix that it is tuned on."""
     base: str = "embedded"
     """``embedded``, or a Qwen3-VL / Qwen3.5 folder or name for transformers."""
-    steps: int = Field(600, ge=1)
-    batch_size: int = Field(16, ge=2)
-    learning_rate: float = Field(1e-3, gt=0)
-    lora_rank: int = Field(64, ge=1)
+    steps: int | None = Field(None, ge=1)
+    """Optimizer steps; like the next three, by default what suits the base."""
+    batch_size: int | None = Field(None, ge=2)
+    learning_rate: float | None = Field(None, gt=0)
+    lora_rank: int | None = Field(None, ge=1)
     seed: int = 0
-    save_every: int = Field(100, ge=1)
+    save_every: int = Field(50, ge=1)
     """Steps between resumable states."""
     device: str = "auto"
 

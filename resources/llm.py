@@ -42,10 +42,10 @@ def open_client(chosen: LLM, cache: Path) -> "Client":
     replies = ReplyCache(cache / "replies.sqlite")
     match chosen.backend:
         case LLMBackend.RULES:
-            from ml.counterfactuals.rules.functions import RULES
+            from ml.counterfactuals.rules.functions import FUNCTIONS
             from ml.llm.backends.rules import RulesBackend
 
-            return Client(RulesBackend(RULES))
+            return Client(RulesBackend(FUNCTIONS))
         case LLMBackend.ANTHROPIC:
             from ml.llm.backends.anthropic_backend import AnthropicBackend
 

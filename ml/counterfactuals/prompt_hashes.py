@@ -1,0 +1,25 @@
+"""Hash of the prompts and readers of one stage: part of that stage's code version, so that a changed prompt makes only its own stage stale."""
+
+import hashlib
+import json
+
+from ml.counterfactuals.registry import MISTAKE_RULES, PARSER_VERSION
+from ml.errors import InputError
+
+PROMPTS_OF = {
+    "attributes": ("system", "extract"),
+    "counterfactuals": ("system", "change", "instruct", "feedback"),
+    "feedback_timestamps": ("system", "timestamp"),
+}
+
+
+def stage_hash(stage: str) -> str:
+    """12 hex digits. Raises ``InputError`` for an unknown stage."""
+    if stage not in PROMPTS_OF:
+        raise InputError(f"no stage {stage!r}", remedy=f"Stages: {', '.join(PROMPTS_OF)}")
+    texts = []
+    for mistake_type, rules in sorted(MISTAKE_RULES.items()):
+        for name in PROMPTS_OF[stage]:
+            text = getattr(rules.prompts, name)
+            texts.append([mistake_type, name, text if isinstance(text, str) else {str(k): v for k, v in sorted(text.items())}])
+    return hashlib.sha256(json.dumps([PARSER_VERSION, texts], ensure_ascii=False).encode()).hexdigest()[:12]

@@ -1,0 +1,123 @@
+"""Base models, tuned checkpoints and video features on disk, and tuning one experiment of the settings."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import polars as pl
+
+from ml.settings import Experiment
+from ml.tables.declared import TUNING_LOG
+from resources.settings import PlatformSettings
+
+if TYPE_CHECKING:
+    from ml.streaming.features import FeatureCache
+    from ml.streaming.model import StreamingModel
+    from ml.streaming.runtime import SpeakingModel
+    from ml.streaming.samples import TrainingSample
+    from ml.streaming.settings import FineTuneSettings
+
+EMBEDDED = "embedded"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a tuning run left: its log as the ``tuning_log`` table, thresholds and scores on validation samples."""
+
+    folder: Path
+    log: pl.DataFrame
+    steps: int
+    samples: int
+    refused: int
+    thresholds: dict[str, float]
+    validation: dict[str, float]
+
+
+class Checkpoints(dg.ConfigurableResource):
+    """Checkpoints below ``data/checkpoints/<experiment>``, video features below ``data/video_features``."""
+
+    data: str
+
+    def folder(self, experiment: str) -> Path:
+        return Path(self.data) / "checkpoints" / experiment
+
+    def base(self, chosen: Experiment) -> "StreamingModel":
+        import torch
+
+        from ml.streaming.model import load_model
+        from ml.streaming.weights_location import WEIGHTS_FOLDER
+
+        device = ("cuda" if torch.cuda.is_available() else "cpu") if chosen.device == "auto" else chosen.device
+        return load_model(WEIGHTS_FOLDER if chosen.base == EMBEDDED else chosen.base, device=device)
+
+    def features(self, base: "StreamingModel") -> "FeatureCache":
+        from ml.streaming.features import FeatureCache
+
+        return FeatureCache(Path(self.data) / "video_features", base)
+
+    def tune(self, experiment: str, mix: pl.DataFrame, progress: Progress) -> Tuned:
+        """Tune the experiment on a mix; goes on where a killed run stopped. Thresholds are picked on the mix's validation samples."""
+        from ml.streaming.fine_tuning import fine_tune
+        from ml.streaming.runtime import SpeakingModel
+        from ml.streaming.settings import Thresholds
+        from ml.streaming.thresholds import pick_thresholds, write_thresholds
+
+        chosen = PlatformSettings().values.experiments[experiment]
+        base = self.base(chosen)
+        features = self.features(base)
+        tuned, result = fine_tune(
+            base, training_samples(mix, "train"), features, tuning_settings(chosen), self.folder(experiment), progress
+        )
+        speaker = SpeakingModel(tuned.model, tuned.head, Thresholds())
+        validation = training_samples(mix, "validation")
+        features.prepare(validation)
+        thresholds, score = pick_thresholds(speaker, validation, features)
+        write_thresholds(self.folder(experiment), thresholds, score)
+        log = TUNING_LOG.rows([{"experiment": experiment, **asdict(row)} for row in result.log])
+        return Tuned(result.folder, log, result.steps, result.samples, len(result.refused), asdict(thresholds), asdict(score))
+
+    def speaker(self, experiment: str) -> tuple["SpeakingModel", "FeatureCache"]:
+        """A tuned experiment, ready to stream, and the feature cache of its base."""
+        from ml.streaming.adapter import read_adapter
+        from ml.streaming.runtime import SpeakingModel
+        from ml.streaming.thresholds import read_thresholds
+
+        base = self.base(PlatformSettings().values.experiments[experiment])
+        features = self.features(base)
+        model, head = read_adapter(base, self.folder(experiment))
+        return SpeakingModel(model, head, read_thresholds(self.folder(experiment))), features
+
+
+def tuning_settings(chosen: Experiment) -> "FineTuneSettings":
+    """The experiment's settings over the defaults of its base: the embedded model's own, else Qwen's (EGO-MC-Bench appendix G)."""
+    from dataclasses import replace
+
+    from ml.streaming.settings import EMBEDDED_FINE_TUNING, FineTuneSettings
+
+    defaults = EMBEDDED_FINE_TUNING if chosen.base == EMBEDDED else FineTuneSettings()
+    given = {"steps": chosen.steps, "batch_size": chosen.batch_size, "learning_rate": chosen.learning_rate, "lora_rank": chosen.lora_rank}
+    named = {key: value for key, value in given.items() if value is not None}
+    return replace(defaults, **named, seed=chosen.seed, save_every=chosen.save_every)
+
+
+def training_samples(mix: pl.DataFrame, split: str) -> list["TrainingSample"]:
+    """Rows of a training mix as samples of one split."""
+    from ml.streaming.samples import TrainingSample
+
+    return [
+        TrainingSample(
+            row["sample_id"],
+            row["dataset"],
+            row["recording_id"],
+            row["video_path"],
+            row["start_s"],
+            row["end_s"],
+            row["instruction"],
+            tuple((message["t_s"], message["kind"], message["text"]) for message in row["messages"]),
+            row["weight"],
+        )
+        for row in mix.filter(pl.col("split") == split).iter_rows(named=True)
+    ]
