@@ -15,7 +15,7 @@ from ml.sample_kitchen.script import Recipe, Recording, make_recipe, perform_rec
 from ml.sample_kitchen.world import Behaviour, KitchenSplit
 
 # Mostly few frames, so that rendering is quick; some real camera rates.
-RATES: Final[tuple[tuple[Fraction, float], ...]] = ((Fraction(4), 0.92), (Fraction(10), 0.06), (Fraction(30000, 1001), 0.02))
+RATES: Final[tuple[tuple[Fraction, float], ...]] = ((Fraction(4), 0.95), (Fraction(10), 0.04), (Fraction(30000, 1001), 0.01))
 SEED_SPACE: Final = 10**12
 
 

@@ -128,7 +128,7 @@ FOODS: Final[dict[str, Colour]] = {
 BEATEN: Final[dict[str, Colour]] = {"eggs": (252, 206, 70)}
 
 # Items and colours that no training, validation or evaluation recording ever shows or names.
-UNSEEN_POWDERS: Final[dict[str, Colour]] = {"turmeric": (244, 170, 20), "lavender": (166, 140, 220), "charcoal": (58, 58, 66)}
+UNSEEN_POWDERS: Final[dict[str, Colour]] = {"turmeric": (244, 170, 20), "ube": (166, 140, 220), "sesame": (58, 58, 66)}
 UNSEEN_SLICES: Final[dict[str, Colour]] = {"salami": (160, 44, 52), "mango": (255, 168, 40), "kiwi": (150, 206, 74)}
 UNSEEN_VEGETABLES: Final[dict[str, Colour]] = {"radish": (240, 88, 140), "parsnip": (240, 226, 186), "eggplant": (86, 46, 120)}
 UNSEEN_MIXES: Final[dict[str, Colour]] = {"pesto": (96, 146, 48), "yogurt": (246, 246, 248), "hummus": (222, 190, 130)}
@@ -160,7 +160,7 @@ UNSEEN_ITEMS: Final[dict[Kind, dict[str, Colour]]] = {
     Kind.KNOB: {KNOB_ITEM: (150, 152, 160)},
     Kind.COOK: UNSEEN_FOODS,
 }
-CUP_ITEMS: Final = frozenset({"flour", "sugar", "lavender"})
+CUP_ITEMS: Final = frozenset({"flour", "sugar", "ube"})
 
 COUNTERS: Final[dict[str, Colour]] = {
     "grey": (158, 160, 166),
