@@ -40,10 +40,10 @@ class TransformersBackend:
             self._model: Any = loaded.to(self._device).eval()
         except (OSError, ValueError, ImportError) as error:
             raise InputError(
-                f"no image-text-to-text model can be loaded ({error})",
+                f"no image-text-to-text model can be loaded ({' '.join(str(error).split())})",
                 record=model,
                 field="narration.model",
-                remedy="Name a folder with model, processor and tokenizer files",
+                remedy="Name a folder with model, processor and tokenizer files; Qwen's processors need torchvision",
             ) from error
         if getattr(self._processor, "chat_template", None) is None:
             raise InputError(
