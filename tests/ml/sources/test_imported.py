@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.errors import InputError
@@ -16,6 +16,7 @@ def drafts_of(rows):
     return [StepDraft(step_id, step_id, start, end) for step_id, start, end in rows]
 
 
+@settings(deadline=None)
 @given(st.lists(TIMED | UNTIMED, max_size=20))
 def test_numbering_keeps_every_row_and_gives_each_its_own_uid(rows):
     numbered = number_steps("s/1", drafts_of(rows))
@@ -28,6 +29,7 @@ def test_numbering_keeps_every_row_and_gives_each_its_own_uid(rows):
     assert sorted(zip(frame["native_step_id"], starts, frame["end_s"], strict=True), key=repr) == sorted(rows, key=repr)
 
 
+@settings(deadline=None)
 @given(st.lists(TIMED, max_size=12, unique_by=lambda row: row[1]), st.randoms())
 def test_uids_do_not_depend_on_the_order_of_the_file(rows, rng: random.Random):
     shuffled = rows[:]
@@ -45,6 +47,7 @@ def test_natural_order():
     assert sorted(["10_137", "1_28", "2_1", "1_7", "x"], key=natural_key) == ["1_7", "1_28", "2_1", "10_137", "x"]
 
 
+@settings(deadline=None)
 @given(st.text("01a_", max_size=6), st.text("01a_", max_size=6))
 def test_natural_order_tells_any_two_texts_apart(a, b):
     assert (natural_key(a) == natural_key(b)) == (a == b)

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.errors import InputError
@@ -207,6 +207,7 @@ def test_an_empty_timeline_is_a_row(tmp_path):
 KINDS = st.sampled_from(["instruction", OK, mistake("timing"), FINISH, "clarification"])
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20).map(float), KINDS, st.sampled_from("abc")), max_size=12))
 def test_every_instruction_is_a_step_and_every_message_a_row(tmp_path_factory, messages):
     source = qicd(tmp_path_factory.mktemp("q"), messages)

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.errors import InputError
@@ -39,6 +39,7 @@ def test_points_get_ends_and_keep_the_order_of_ties():
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 200), max_size=20), st.none() | st.floats(0, 250))
 def test_ends_never_precede_starts_nor_pass_the_next(times, end_s):
     rows = narration_rows("s/1", "pass", [Point(t, str(i)) for i, t in enumerate(times)], end_s=end_s)

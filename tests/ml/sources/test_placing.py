@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.errors import InputError
@@ -97,6 +97,7 @@ def test_steps_of_another_recording():
         place_steps(steps((0.0, 1.0)), place_recording(recording(recording_id="s/2"), None))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.none(), st.none()) | st.tuples(st.floats(-2, 500), st.floats(0.01, 60)).map(lambda t: (t[0], t[0] + t[1])), max_size=15

@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.errors import InputError
@@ -106,6 +106,7 @@ def test_frames_need_their_rate():
         to_seconds(12.5, TimeUnit.FRAMES, rate=Fraction(30))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**7), st.sampled_from([Fraction(25), Fraction(30000, 1001), Fraction(60000, 1001)]))
 def test_a_frame_number_comes_back_from_its_time(frame, rate):
     assert round(to_seconds(frame, TimeUnit.FRAMES, rate=rate) * rate) == frame
