@@ -50,9 +50,8 @@ def measure(backend: AnthropicBackend | OpenAIBackend, url: str, calls: int, del
         same = [reply.text for reply in again] == [reply.text for reply in replies]
         cache.close()
     print(f"{backend.provider}: {calls} calls of {delay_s:g} s, {in_flight} in flight (peak {log['peak']})")
-    print(
-        f"  first run   {wall_s:6.2f} s, ideal {ideal_s:.2f} s, ratio {wall_s / ideal_s:.3f}; {cpu_s / calls * 1e3:.2f} ms of processor a call"
-    )
+    ratio = wall_s / ideal_s
+    print(f"  first run   {wall_s:6.2f} s, ideal {ideal_s:.2f} s, ratio {ratio:.3f}; {cpu_s / calls * 1e3:.2f} ms of processor a call")
     print(f"  cached run  {cached_s:6.2f} s, {repeated} calls; replies {'right' if right and same else 'WRONG'}")
     return right and same and repeated == 0 and cached_s < 2.0 and ratio <= 1.15 and log["peak"] <= in_flight
 

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import tokenize
+import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -51,6 +52,9 @@ def find_literal(text: str) -> Found:
         raise LiteralError("no object or list in the reply")
     value, end = _parse_from(text, start.start())
     first, rest = _alone(value), text[end:]
+    stray = re.search(r"[\[{}\]]", rest)
+    if stray is not None and stray.group() in "]}":
+        raise LiteralError("brackets are left over after the object, so a quote inside it was not escaped")
     place = 0
     while isinstance(first, dict) and (more := _OPENS_LITERAL.search(rest, place)) is not None:
         try:
@@ -177,11 +181,9 @@ def _decoder(*, strict: bool) -> json.JSONDecoder:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    names: dict[str, object] = {}
-    for name, value in pairs:
-        if name in names and names[name] != value:
-            raise LiteralError(f"the name {name!r} stands twice with different values")
-        names[name] = value
+    names = dict(pairs)
+    if len(names) < len(pairs):
+        raise LiteralError("one name stands twice in an object")
     return names
 
 
@@ -191,7 +193,9 @@ def _no_constant(word: str) -> object:
 
 def _python(text: str) -> object:
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an unknown escape in a model's text is kept as it is and no business of the user's
+            tree = ast.parse(text.strip(), mode="eval")
         strings_in_a_row = _has_strings_in_a_row(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
         raise LiteralError(f"no Python literal: {error}") from error

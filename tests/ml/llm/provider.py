@@ -14,6 +14,10 @@ class Provider:
         """Sets the behaviours and empties the log."""
         self._control({"script": list(script), "settings": settings})
 
+    def play_on(self, *script: dict) -> None:
+        """Sets the behaviours and keeps the log."""
+        self._control({"script": list(script), "keep_log": True})
+
     def calls(self) -> list[dict]:
         return self._control(None)["calls"]
 

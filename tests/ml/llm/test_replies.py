@@ -271,7 +271,8 @@ def test_no_value_is_ever_shortened_by_bad_quoting(value: dict):
     for left, right in (('"', '"'), ("“", "”")):
         text = "{" + ", ".join(f"{left}{name}{right}: {left}{part}{right}" for name, part in value.items()) + "}"
         parsed = read_dict(text)
-        if parsed.status is Status.OK and not any("\\" in part for part in value.values()):
+        same_names = parsed.value is not None and set(parsed.value) == set(value)  # else the text really says something else
+        if same_names and not any("\\" in part for part in value.values()):
             assert parsed.value == value
 
 
