@@ -50,9 +50,11 @@ def main() -> None:
     parser.add_argument("--recordings", type=int, default=900)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--windows", type=int, default=640, help="windows of the final score")
+    parser.add_argument("--keep", type=Path, help="folder for the weights of every 250th step, to look at while training")
     parser.add_argument("--score-only", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    torch.set_flush_denormal(True)  # decays of the delta rule reach denormal numbers, which made a step 1.2 to 1.4 times slower
     if arguments.score_only:
         print(json.dumps(final_scores(load_model(arguments.out), arguments.windows, arguments.threads), indent=2))
         return
@@ -64,7 +66,9 @@ def main() -> None:
     print(f"filmed {len(footage.recordings)} recordings, {frames} frames in {time.monotonic() - began:.0f} s", flush=True)
 
     def check(model: StreamingModel, step: int) -> dict[str, Any]:
-        score = score_narrator(EmbeddedNarrator(model), held_out, 192, seed=step)
+        if arguments.keep is not None:
+            write_base(model, arguments.keep / str(step), {"unfinished_at_step": step})
+        score = score_narrator(EmbeddedNarrator(model), held_out, 128, seed=step)
         return {"named": round(score.named, 3), "exact": round(score.exact, 3)}
 
     began = time.monotonic()

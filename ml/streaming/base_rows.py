@@ -49,7 +49,7 @@ class BaseRow:
     request: str | None
     ask: str | None
     replies: tuple[tuple[int, str], ...]
-    offset_s: int = 0
+    offset_s: float = 0.0
 
 
 def narration_row(recordings: list[Recording], rng: random.Random) -> BaseRow:
@@ -58,7 +58,7 @@ def narration_row(recordings: list[Recording], rng: random.Random) -> BaseRow:
     blocks = rng.randrange(5, WINDOW_S) if rng.random() < SHORT_SHARE else WINDOW_S
     start = rng.randrange(max(1, int(recordings[index].duration_s) - blocks))
     text = window_narration(recordings[index], start, start + blocks).text
-    offset = rng.randrange(MAX_OFFSET_S) if rng.random() < OFFSET_SHARE else 0
+    offset = round(rng.uniform(0, MAX_OFFSET_S), 1) if rng.random() < OFFSET_SHARE else 0.0
     return BaseRow(index, start, blocks, None, NARRATION_REQUEST, ((-1, text),), offset)
 
 
@@ -74,6 +74,7 @@ def comparison_rows(recordings: list[Recording], rng: random.Random) -> list[Bas
     blocks = min(available, MAX_COMPARISON_BLOCKS)
     other = rng.choice(counterfactuals(step))
     marks = [block for block in range(blocks) if rng.random() < REMARK_SHARE or block == blocks - 1]
+    offset = round(rng.random(), 1) if rng.random() < OFFSET_SHARE else 0.0
     rows = []
     for asked, apparent_s in ((step.instruction, step.success_s), (other.instruction, other.apparent_s)):
         assert apparent_s is not None
@@ -82,7 +83,7 @@ def comparison_rows(recordings: list[Recording], rng: random.Random) -> list[Bas
             (block, remark(recordings[index], first, first + block + 0.5, apparent_s, agrees, whole=block == blocks - 1)) for block in marks
         )
         request = instruction_request(instruction_text(asked), rng.choice((STRATEGY_AT_ONCE, STRATEGY_AFTERWARDS)))
-        rows.append(BaseRow(index, first, blocks, request, None, replies))
+        rows.append(BaseRow(index, first, blocks, request, None, replies, offset))
     return rows
 
 

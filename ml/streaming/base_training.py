@@ -34,15 +34,15 @@ class BaseTrainingSettings:
     """Of the embedded model only. Rates and shares were chosen on held-out recordings; ``steps`` bound the time."""
 
     seed: int = 0
-    steps: int = 2000
+    steps: int = 1500
     narration_rows: int = 16
     comparison_pairs: int = 4
-    text_rows: int = 8
+    text_rows: int = 6
     peak_rate: float = 1.5e-3
     final_share: float = 0.02
     warmup_steps: int = 60
     weight_decay: float = 0.02
-    auxiliary_weight: float = 0.5
+    auxiliary_weight: float = 1.0
     comparison_weight: float = 0.6
     text_weight: float = 0.2
     clip_norm: float = 1.0
@@ -54,6 +54,7 @@ class Row:
 
     sequence: Sequence3D
     targets: list[tuple[int, int]]
+    clip: tuple[int, int, int]
     frames: np.ndarray | None
     actions: np.ndarray
     counts: np.ndarray
@@ -81,12 +82,13 @@ def tokenise(row: BaseRow, model: StreamingModel, footage: Footage) -> Row:
         sequence.ask(row.ask)
     if -1 in after:
         reply(after[-1])
+    clip = (row.recording, row.first_second, row.blocks)
     if not row.blocks:
-        return Row(sequence, targets, None, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return Row(sequence, targets, clip, None, np.zeros(0, np.int64), np.zeros(0, np.int64))
     seconds = slice(row.first_second, row.first_second + row.blocks)
     frames = footage.frames[row.recording][2 * row.first_second : 2 * (row.first_second + row.blocks)]
     labels = footage.labels[row.recording]
-    return Row(sequence, targets, frames, labels.actions[seconds], labels.counts[seconds])
+    return Row(sequence, targets, clip, frames, labels.actions[seconds], labels.counts[seconds])
 
 
 class AuxiliaryHeads(nn.Module):
@@ -105,12 +107,13 @@ class AuxiliaryHeads(nn.Module):
 
 def forward_rows(rows: list[Row], model: StreamingModel, auxiliary: AuxiliaryHeads) -> tuple[torch.Tensor, torch.Tensor]:
     """(text loss, auxiliary loss) of rows; the auxiliary loss is 0 for rows without video."""
-    shown = [row.frames for row in rows if row.frames is not None]
+    # The rows of a comparison pair show the same frames; they are encoded once.
+    shown = {row.clip: row.frames for row in rows if row.frames is not None}
     features: list[torch.Tensor | None] = [None] * len(rows)
     if shown:
-        encoded = model.encode_blocks(torch.from_numpy(np.concatenate(shown)))
-        parts = iter(encoded.split([len(frames) // model.frames_per_block for frames in shown]))
-        features = [next(parts) if row.frames is not None else None for row in rows]
+        encoded = model.encode_blocks(torch.from_numpy(np.concatenate(list(shown.values()))))
+        parts = dict(zip(shown, encoded.split([len(frames) // model.frames_per_block for frames in shown.values()]), strict=True))
+        features = [parts.get(row.clip) for row in rows]
     hidden, _ = model.hidden_states([row.sequence for row in rows], features)
     places = torch.tensor([(number, index) for number, row in enumerate(rows) for index, _ in row.targets])
     wanted = torch.tensor([token for row in rows for _, token in row.targets])

@@ -75,12 +75,12 @@ class StreamingAssistant:
         self._begin(instruction)
 
     def give_instruction(self, text: str, t_s: float) -> None:
-        """The next instruction, at ``t_s`` of the same recording. The last one's decisions no longer hold back this one's."""
+        """The next instruction, at ``t_s`` of the same recording. Frames before ``t_s`` are refused from then on."""
         if self._sequence is None:
             raise InputError("no stream has been started", remedy="Call start first")
         self._suppressed_before += self._voice.suppressed
         self._voice = StreamVoice(self._speaker.thresholds, self._speaker.settings)
-        self._last_s = max(self._last_s, t_s - 1e-6) if self._last_s == float("-inf") else self._last_s
+        self._last_s = max(self._last_s, t_s - 1e-6)
         if self._speaker.settings.keep_context:
             self._sequence.add_request(instruction_request(text, STRATEGY_AT_ONCE))
         else:
