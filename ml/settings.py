@@ -204,7 +204,7 @@ class Compute(Section):
 
 
 class ComputeClasses(Section):
-    cpu: Compute = Compute(executor=ExecutorKind.MULTIPROCESS, max_concurrent=2, slots=2)
+    cpu: Compute = Compute()
     llm: Compute = Compute()
     gpu: Compute = Compute()
 
