@@ -29,7 +29,7 @@ def test_numbering_keeps_every_row_and_gives_each_its_own_uid(rows):
     assert sorted(zip(frame["native_step_id"], starts, frame["end_s"], strict=True), key=repr) == sorted(rows, key=repr)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(st.lists(TIMED, max_size=12, unique_by=lambda row: row[1]), st.randoms())
 def test_uids_do_not_depend_on_the_order_of_the_file(rows, rng: random.Random):
     shuffled = rows[:]

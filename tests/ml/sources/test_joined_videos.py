@@ -29,7 +29,7 @@ def write_video(path, grey, frames):
 def shades(path, times_s):
     """Mean grey of the frame shown at each time."""
     with av.open(str(path)) as container:
-        frames = [(float(frame.pts * frame.time_base), frame.to_ndarray(format="gray").mean()) for frame in container.decode(video=0)]
+        frames = [(frame.time, frame.to_ndarray(format="gray").mean()) for frame in container.decode(video=0)]
     return len(frames), [next(grey for t, grey in reversed(frames) if t <= time + 1e-6) for time in times_s]
 
 

@@ -9,7 +9,7 @@ from ml.sources.message_timeline import TimelineColumns, message_kind
 from ml.sources.qicd import read_qicd
 
 OK, FINISH = "feedback_action_aligned_success", "feedback_finish_all"
-SCHEMA = {
+SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "video_id": pl.String,
     "activity_name": pl.String,
     "output_texts": pl.List(pl.String),

@@ -46,9 +46,9 @@ def test_ends_never_precede_starts_nor_pass_the_next(times, end_s):
     frame = IMPORTED_NARRATIONS.check(IMPORTED_NARRATIONS.rows(rows))
     assert frame.height == len(times)
     assert frame["start_s"].is_sorted()
-    for row, following in pairwise(rows):
-        assert row["start_s"] <= row["end_s"] <= row["start_s"] + 10.0
-        assert row["end_s"] <= following["start_s"] or following["start_s"] == row["start_s"]
+    for (start, end), (following, _) in pairwise(frame.select("start_s", "end_s").rows()):
+        assert start <= end <= start + 10.0
+        assert end <= following or following == start
 
 
 def narration(t, text, frame=None):

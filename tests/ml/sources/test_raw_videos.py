@@ -220,7 +220,7 @@ def test_a_large_folder_with_slow_looks_progresses_within_its_budget(tmp_path):
     for _ in range(11):
         arrived.update(sensor.ids())
         assert sensor.result.looked_at <= 801
-        assert len(sensor.text) < 200
+        assert len(sensor.result.cursor.to_text()) < 200
     assert len(arrived) == 4000
     assert sensor.ids(6) == []
     assert sensor.ledger.stat().st_size < 4000 * 200
