@@ -4,27 +4,33 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# An answer begins with YES or NO as a word of its own; decoration and a closed thinking block may stand before it.
-_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL | re.IGNORECASE)
-_ANSWER = re.compile(r"\A[\s*_#>`\"'“”‘(\[]*(yes|no)(?![\w'’-])[\s*_`\"'“”’)\]]*(.*)\Z", re.DOTALL | re.IGNORECASE)
+from ml.llm import replies
+from ml.llm.parsed import Said, text_of
+from ml.vocabulary import Status
+
+_OPENING = re.compile(r"\A[\s*_#>`\"'“”‘(\[]*(?:yes|no)(?![\w'’-])[\s*_`\"'“”’)\]]*(.*)\Z", re.DOTALL | re.IGNORECASE)
 _LEAD = re.compile(r"\A[\s.,:;!*_`–—-]+")
 
 
 @dataclass(frozen=True)
 class YesNo:
-    """``is_yes`` None: neither could be read. ``rest`` is the text after the word, with its case kept."""
+    """``is_yes`` None: the reply could not be read, for the reason given. ``rest`` is the text after the word, with its case kept."""
 
     is_yes: bool | None
-    rest: str
+    rest: str = ""
+    status: Status = Status.OK
+    reason: str | None = None
 
 
-def read_yes_no(text: str) -> YesNo:
-    """Strict reading: "Eyes on the pan" and "I would say yes" are neither."""
-    match = _ANSWER.match(_THINKING.sub("", text))
-    if match is None:
-        return YesNo(None, "")
-    rest = _LEAD.sub("", match.group(2)).strip()
-    return YesNo(match.group(1).lower() == "yes", rest)
+def read_yes_no(said: Said) -> YesNo:
+    """Strict reading by ``ml.llm.replies``: "Eyes on the pan" and "I would say yes" are neither."""
+    parsed = replies.read_yes_no(said)
+    if parsed.value is None:
+        return YesNo(None, "", parsed.status, parsed.reason)
+    text = text_of(said)
+    opened = _OPENING.match(text) if isinstance(text, str) else None
+    rest = parsed.ignored if opened is None else _LEAD.sub("", opened.group(1)).strip()
+    return YesNo(parsed.value, rest)
 
 
 def polling_instants(start_s: float, end_s: float, interval_s: float = 5.0, *, final_partial: bool = False) -> list[float]:

@@ -221,11 +221,17 @@ def _count_types(
     hit = {reference for reference, _ in outcome.pairs}
     for reference, mistake_type in enumerate(types):
         if mistake_type:
-            table = by_type.setdefault(mistake_type, np.zeros((height, WIDTH)))
+            table = _table_of(by_type, mistake_type, height)
             is_hit = reference in hit
             table[index, [TP, TP_SAID, FN]] += is_hit, is_hit, not is_hit
     if unit_type is not None:
-        by_type.setdefault(unit_type, np.zeros((height, WIDTH)))[index, FP] += outcome.fp
+        _table_of(by_type, unit_type, height)[index, FP] += outcome.fp
+
+
+def _table_of(by_type: dict[str, Floats], mistake_type: str, height: int) -> Floats:
+    if mistake_type not in by_type:
+        by_type[mistake_type] = np.zeros((height, WIDTH))
+    return by_type[mistake_type]
 
 
 def _row(

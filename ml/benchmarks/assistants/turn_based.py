@@ -1,0 +1,180 @@
+"""Assistants that ask a general model every few seconds: from pictures, or from narrations through a helper LLM. Prompts stand beside.
+
+Source: EGO-MC-Bench section 5 and appendices D and E (regular-interval prompting; narration models with a helper LLM).
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Protocol
+
+import numpy as np
+
+from ml.benchmarks.assistants import prompts
+from ml.benchmarks.assistants.interface import Frames, Times, Utterance
+from ml.benchmarks.assistants.polling import RecentFeedback, YesNo, decide, read_yes_no
+from ml.llm.requests import Reply, Request
+from ml.video.jpeg import encode_jpeg
+from ml.vocabulary import Status
+
+SUCCESS_TEXT = "Success: the step is done."
+_FATAL = (Status.ERROR, Status.OVER_BUDGET)
+Narrate = Callable[[Sequence[np.ndarray], Sequence[Sequence[float]]], list[str]]
+"""Windows of frames [k, H, W, 3] with their times to one text each, as ``ml.streaming.narrate.EmbeddedNarrator.describe``."""
+
+
+class Answers(Protocol):
+    """What is needed of ``ml.llm.client.Client``."""
+
+    def run(self, requests: Sequence[Request]) -> list[Reply]: ...
+
+
+class ModelCallError(RuntimeError):
+    """The model could not be asked at all: the unit that was running is a failed one."""
+
+
+@dataclass(frozen=True)
+class TurnOptions:
+    """``max_images`` frames at most go into a request, evenly taken from the last ``history_s`` seconds of the step."""
+
+    interval_s: float = 5.0
+    history_s: float = 120.0
+    frame_gap_s: float = 0.5
+    max_images: int = 32
+    memory_s: float = 60.0
+    is_detailed: bool = True
+    max_tokens: int = 256
+
+
+class _Polling:
+    """The clock and memory of one stream. A subclass says what the model gets to see."""
+
+    def __init__(self, client: Answers, options: TurnOptions) -> None:
+        self.client, self.options = client, options
+        self.outcomes: Counter[Status] = Counter()  # of every answer; unparsable and refused ones are no event
+        self._instruction, self._due_s, self._recent = "", 0.0, RecentFeedback(options.memory_s)
+
+    def start(self, instruction: str, start_s: float) -> None:
+        self._begin(instruction, start_s)
+        self._forget()
+
+    def give_instruction(self, text: str, t_s: float) -> None:
+        self.start(text, t_s)
+
+    def observe(self, frames: Frames, times_s: Times) -> list[Utterance]:
+        said = []
+        for frame, t in zip(frames, times_s, strict=True):
+            now_s = float(t)
+            self._see(frame, now_s)
+            if now_s >= self._due_s - 1e-9:
+                while self._due_s <= now_s + 1e-9:
+                    self._due_s += self.options.interval_s
+                event = decide(now_s, self._is_complete, self._is_mistaken)
+                if event is not None and event[0] == "success":
+                    said.append(Utterance(now_s, "success", SUCCESS_TEXT))
+                    break
+                if event is not None:
+                    self._recent.add(now_s, event[1])
+                    said.append(Utterance(now_s, "feedback", event[1]))
+        return said
+
+    def _begin(self, instruction: str, start_s: float) -> None:
+        self._instruction, self._due_s = instruction, start_s + self.options.interval_s
+        self._recent = RecentFeedback(self.options.memory_s)
+
+    def _ask(self, task: str, template: str, inputs: dict[str, object], images: tuple[bytes, ...], now_s: float) -> YesNo:
+        shown = {name: "\n".join(value) or "nothing" if isinstance(value, list) else str(value) for name, value in inputs.items()}
+        prompt = Template(template).safe_substitute(shown)
+        request = Request(f"{task}@{now_s:g}", task, inputs, "", prompt, images, max_tokens=self.options.max_tokens)
+        reply = self.client.run([request])[0]
+        if reply.status in _FATAL:
+            raise ModelCallError(f"{task} at {now_s:g} s: {reply.status}: {reply.reason}")
+        answer = read_yes_no(reply)
+        self.outcomes[answer.status] += 1
+        return answer
+
+    def _see(self, frame: np.ndarray, t_s: float) -> None:
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        raise NotImplementedError
+
+    def _is_complete(self, now_s: float) -> YesNo:
+        raise NotImplementedError
+
+    def _is_mistaken(self, now_s: float) -> YesNo:
+        raise NotImplementedError
+
+
+class TurnBasedAssistant(_Polling):
+    """Asks a vision model about the frames of the step so far: is it finished, and if not, is there a mistake."""
+
+    def __init__(self, client: Answers, options: TurnOptions | None = None) -> None:
+        super().__init__(client, options or TurnOptions())
+        self._frames: deque[tuple[float, bytes]] = deque()
+
+    def _forget(self) -> None:
+        self._frames.clear()
+
+    def _see(self, frame: np.ndarray, t_s: float) -> None:
+        if not self._frames or t_s - self._frames[-1][0] >= self.options.frame_gap_s - 1e-9:
+            self._frames.append((t_s, encode_jpeg(frame)))
+        while self._frames[0][0] < t_s - self.options.history_s:
+            self._frames.popleft()
+
+    def _pictures(self) -> tuple[list[float], tuple[bytes, ...]]:
+        chosen = spread(len(self._frames), self.options.max_images)
+        kept = [self._frames[index] for index in chosen]
+        return [t for t, _ in kept], tuple(image for _, image in kept)
+
+    def _inputs(self, now_s: float) -> tuple[dict[str, object], tuple[bytes, ...]]:
+        times_s, images = self._pictures()
+        recent: list[object] = list(self._recent.at(now_s))
+        return {"instruction": self._instruction, "recent": recent, "times_s": [f"{t:g}" for t in times_s], "now_s": now_s}, images
+
+    def _is_complete(self, now_s: float) -> YesNo:
+        inputs, images = self._inputs(now_s)
+        return self._ask("ego_step_complete", prompts.COMPLETION, inputs, images, now_s)
+
+    def _is_mistaken(self, now_s: float) -> YesNo:
+        inputs, images = self._inputs(now_s)
+        template = prompts.MISTAKE_DETAILED if self.options.is_detailed else prompts.MISTAKE_SIMPLE
+        return self._ask("ego_step_mistake", template, inputs, images, now_s)
+
+
+class NarrationAssistant(_Polling):
+    """Narrates what it sees every interval and asks a helper LLM about the narrations of the step so far."""
+
+    def __init__(self, narrate: Narrate, client: Answers, options: TurnOptions | None = None) -> None:
+        super().__init__(client, options or TurnOptions())
+        self._narrate = narrate
+        self._window: list[tuple[float, np.ndarray]] = []
+        self._narrations: list[str] = []
+
+    def _forget(self) -> None:
+        self._window, self._narrations = [], []
+
+    def _see(self, frame: np.ndarray, t_s: float) -> None:
+        self._window.append((t_s, frame))
+
+    def _is_complete(self, now_s: float) -> YesNo:
+        if self._window:
+            times = [t for t, _ in self._window]
+            text = self._narrate([np.stack([frame for _, frame in self._window])], [times])[0]
+            self._narrations.append(f"{times[0]:g} s to {times[-1]:g} s: {text}")
+            self._window = []
+        return self._ask("narrated_step_complete", prompts.NARRATED_COMPLETION, self._inputs(), (), now_s)
+
+    def _is_mistaken(self, now_s: float) -> YesNo:
+        return self._ask("narrated_step_mistake", prompts.NARRATED_MISTAKE, self._inputs(), (), now_s)
+
+    def _inputs(self) -> dict[str, object]:
+        return {"instruction": self._instruction, "narrations": list(self._narrations)}
+
+
+def spread(available: int, wanted: int) -> list[int]:
+    """At most ``wanted`` of ``available`` indices, evenly spaced, with the last one always among them."""
+    if available <= wanted:
+        return list(range(available))
+    return sorted({round((index + 1) * available / wanted) - 1 for index in range(wanted)})

@@ -1,0 +1,111 @@
+"""GuideMe's published annotation format, and merged prediction files, as items and videos. Scores nothing.
+
+Format: a list of ``{videos, video_id, type, conversations: [{from, value, timestamp}], inferred_goal, inferred_knowledge}``,
+timestamps in integer seconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ml.benchmarks.guideme.scores import GuidanceVideo
+from ml.benchmarks.guideme.timeline import SILENT, Instant, SameSecond, place_references
+from ml.benchmarks.readers import load_json_list
+from ml.errors import InputError
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of the dialogue; ``category`` (instruction, error, correction) where the file says it."""
+
+    t_s: float
+    speaker: str
+    text: str
+    category: str | None = None
+
+
+@dataclass(frozen=True)
+class GuideMeItem:
+    video_id: str
+    video_file: str | None
+    goal: str
+    knowledge: str
+    turns: tuple[Turn, ...]
+
+    @property
+    def answers(self) -> tuple[Turn, ...]:
+        return tuple(turn for turn in self.turns if turn.speaker == "assistant")
+
+    @property
+    def start_s(self) -> float:
+        """First user turn; 0 without one."""
+        return next((turn.t_s for turn in self.turns if turn.speaker == "user"), 0.0)
+
+
+def read_guideme(path: Path) -> list[GuideMeItem]:
+    """Items of an annotation file. Raises ``InputError`` with file, record and field."""
+    items: list[GuideMeItem] = []
+    seen: set[str] = set()
+    for number, raw in enumerate(load_json_list(path)):
+        record = f"item {number}"
+        if not isinstance(raw, dict) or not raw.get("video_id"):
+            raise InputError("field is missing", file=path, record=record, field="video_id")
+        video_id = str(raw["video_id"])
+        if video_id in seen:
+            raise InputError(f"video {video_id!r} comes twice", file=path, record=record, field="video_id")
+        seen.add(video_id)
+        if not isinstance(raw.get("conversations"), list):
+            raise InputError("a list of turns is expected", file=path, record=video_id, field="conversations")
+        turns = tuple(_turn(turn, path, f"{video_id} turn {index}") for index, turn in enumerate(raw["conversations"]))
+        videos = raw.get("videos") or [None]
+        goal, knowledge = raw.get("inferred_goal") or "", raw.get("inferred_knowledge") or ""
+        items.append(GuideMeItem(video_id, videos[0], str(goal), str(knowledge), tuple(sorted(turns, key=lambda t: t.t_s))))
+    return items
+
+
+def _turn(raw: Any, path: Path, record: str) -> Turn:
+    if not isinstance(raw, dict):
+        raise InputError("a turn is an object", file=path, record=record, field="conversations")
+    if raw.get("from") not in ("user", "assistant"):
+        raise InputError(f"{raw.get('from')!r} is neither user nor assistant", file=path, record=record, field="from")
+    if not isinstance(raw.get("value"), str):
+        raise InputError("text is missing", file=path, record=record, field="value")
+    t_s = raw.get("timestamp")
+    if isinstance(t_s, bool) or not isinstance(t_s, int | float) or not 0 <= t_s < 1e7:
+        raise InputError(f"{t_s!r} is no time in seconds", file=path, record=record, field="timestamp")
+    return Turn(float(t_s), raw["from"], raw["value"], raw.get("category"))
+
+
+def as_video(
+    item: GuideMeItem,
+    ticks_s: Sequence[float],
+    said: Mapping[float, str | None],
+    interval_s: float = 1.0,
+    same_second: SameSecond = SameSecond.LAST,
+) -> GuidanceVideo:
+    """The video for scoring: ``said`` by tick, None or absent where inference failed."""
+    references = [(turn.t_s, turn.text, turn.category) for turn in item.answers if ticks_s and turn.t_s >= ticks_s[0]]
+    placed = place_references(references, ticks_s, interval_s, same_second)
+    return GuidanceVideo(item.video_id, tuple(Instant(tick, said.get(tick), text, category) for tick, text, category in placed))
+
+
+def read_merged_predictions(path: Path) -> list[GuidanceVideo]:
+    """Videos of a merged prediction file: a list of ``{video_id, endpoint_timestamp, prediction, answer, category?}``, one per instant.
+
+    ``prediction`` null: inference failed. ``answer`` is "Silent" or the reference. Ids are compared whole.
+    """
+    instants: dict[str, dict[float, Instant]] = {}
+    for number, raw in enumerate(load_json_list(path)):
+        record = f"item {number}"
+        for field in ("video_id", "endpoint_timestamp", "answer"):
+            if not isinstance(raw, dict) or raw.get(field) is None:
+                raise InputError("field is missing", file=path, record=record, field=field)
+        video, t_s = instants.setdefault(str(raw["video_id"]), {}), float(raw["endpoint_timestamp"])
+        if t_s in video:
+            raise InputError(
+                f"instant {t_s:g} of video {raw['video_id']} comes twice", file=path, record=record, field="endpoint_timestamp"
+            )
+        said = raw.get("prediction")
+        video[t_s] = Instant(t_s, None if said is None else str(said), str(raw["answer"]) or SILENT, raw.get("category"))
+    return [GuidanceVideo(video_id, tuple(by_time[t] for t in sorted(by_time))) for video_id, by_time in instants.items()]

@@ -1,0 +1,265 @@
+"""Assistants that ask a model, over the offline backend: what they ask, when, and what failures become."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ml.benchmarks.assistants.interface import LookAheadError
+from ml.benchmarks.assistants.polling import RecentFeedback, read_yes_no
+from ml.benchmarks.assistants.turn_based import NarrationAssistant, TurnBasedAssistant, TurnOptions, spread
+from ml.benchmarks.cook_mre.metrics import CookOptions
+from ml.benchmarks.cook_mre.protocol import CookSample, FrameRule, always, ask_clips, judge_answers, score_cook, uniform_times
+from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, read_guideme, read_merged_predictions
+from ml.benchmarks.guideme.grids import dense_ticks
+from ml.benchmarks.guideme.protocol import DenseOptions, History, PerSecondAssistant, Said, check_dialogue, run_guideme
+from ml.benchmarks.protocols import run_per_step
+from ml.errors import InputError
+from ml.llm.backends.rules import RulesBackend
+from ml.llm.client import Client
+from ml.tables.declared import BENCHMARK_STEPS
+from ml.vocabulary import Status
+
+
+def frames(recording_id, start_s, end_s):
+    """Two small frames a second whose brightness is their time."""
+    for index in range(1, int((end_s - start_s) * 2) + 1):
+        t = start_s + index / 2
+        yield np.full((1, 4, 4, 3), int(t) % 256, np.uint8), np.array([t])
+
+
+def one_step(end_s=40.0):
+    common = {"benchmark": "demo", "recording_id": "demo/a", "position": 0, "start_s": 0.0, "end_s": end_s}
+    return BENCHMARK_STEPS.rows([{**common, "unit_id": "demo/a/0", "instruction": "stir"}])
+
+
+def run(factory, end_s=40.0):
+    return run_per_step(factory, one_step(end_s), frames, experiment="x", protocol="demo.per_step")
+
+
+class Log:
+    """A rule that notes its inputs and answers by time."""
+
+    def __init__(self, answer):
+        self.answer, self.inputs = answer, []
+
+    def __call__(self, inputs):
+        self.inputs.append(inputs)
+        return self.answer(inputs)
+
+
+def test_completion_is_asked_first_and_recent_feedback_is_given_back():
+    complete = Log(lambda i: "YES, it is" if i["now_s"] >= 20 else "NO")
+    mistake = Log(lambda i: "**YES** - Turn the heat down." if i["now_s"] in (5, 15) else "NO")
+    client = Client(RulesBackend({"ego_step_complete": complete, "ego_step_mistake": mistake}))
+    found = run(lambda: TurnBasedAssistant(client))
+    assert found.select("t_s", "kind", "text").rows()[:2] == [
+        (5.0, "feedback", "Turn the heat down."),
+        (15.0, "feedback", "Turn the heat down."),
+    ]
+    assert found.select("t_s", "kind").rows()[-1] == (20.0, "success")
+    assert [i["now_s"] for i in complete.inputs] == [5.0, 10.0, 15.0, 20.0]
+    assert [i["now_s"] for i in mistake.inputs] == [5.0, 10.0, 15.0]
+    assert [len(i["recent"]) for i in mistake.inputs] == [0, 1, 1]
+    assert all(float(t) <= i["now_s"] for i in complete.inputs for t in i["times_s"])
+
+
+def test_answers_that_cannot_be_read_are_no_event_and_are_counted():
+    client = Client(RulesBackend({"ego_step_complete": lambda i: "Eyes on the pan", "ego_step_mistake": lambda i: "I would say yes"}))
+    assistants = []
+
+    def factory():
+        assistants.append(TurnBasedAssistant(client))
+        return assistants[-1]
+
+    found = run(factory, 12.0)
+    assert found["kind"].to_list() == [None]
+    assert assistants[0].outcomes == {Status.UNPARSABLE: 4}
+
+
+def test_a_model_that_cannot_be_asked_is_a_failed_row():
+    found = run(lambda: TurnBasedAssistant(Client(RulesBackend({}))))
+    assert found["status"].to_list() == ["error"]
+    assert "no rule" in found["reason"][0]
+
+
+def test_narrations_go_to_the_helper_and_start_anew_with_a_step():
+    seen = []
+
+    def narrate(windows, times_s):
+        seen.append((times_s[0][0], times_s[0][-1], len(windows[0])))
+        return [f"note {len(seen)}"]
+
+    complete = Log(lambda i: "NO")
+    mistake = Log(lambda i: "YES. Use a whisk." if len(i["narrations"]) == 2 else "NO")
+    client = Client(RulesBackend({"narrated_step_complete": complete, "narrated_step_mistake": mistake}))
+    found = run(lambda: NarrationAssistant(narrate, client), 15.0)
+    assert found.select("t_s", "text").rows() == [(10.0, "Use a whisk.")]
+    assert seen == [(0.5, 5.0, 10), (5.5, 10.0, 10), (10.5, 15.0, 10)]
+    assert [len(i["narrations"]) for i in complete.inputs] == [1, 2, 3]
+
+
+def test_frames_of_a_request_are_bounded_and_end_with_the_last():
+    assert spread(5, 8) == [0, 1, 2, 3, 4]
+    chosen = spread(240, 32)
+    assert len(chosen) == 32
+    assert chosen[-1] == 239
+    client = Client(RulesBackend({"ego_step_complete": lambda i: "NO", "ego_step_mistake": lambda i: "NO"}))
+    assistant = TurnBasedAssistant(client, TurnOptions(history_s=10.0, max_images=4))
+    run(lambda: assistant, 60.0)
+    assert len(assistant._frames) <= 21
+    assert len(assistant._pictures()[1]) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "is_yes", "rest"),
+    [
+        ("YES. Add more oil.", True, "Add more oil."),
+        ("**YES** - wrong spoon", True, "wrong spoon"),
+        ("no", False, ""),
+        ("Eyes on it", None, ""),
+        ("Yesterday it was", None, ""),
+        ("<think>yes</think>NO.", False, ""),
+        ("", None, ""),
+    ],
+)
+def test_strict_yes_no(text, is_yes, rest):
+    found = read_yes_no(text)
+    assert (found.is_yes, found.rest) == (is_yes, rest)
+
+
+def test_memory_reaches_back_one_minute():
+    memory = RecentFeedback()
+    for t, text in ((0.0, "old"), (40.0, "edge"), (99.0, "new")):
+        memory.add(t, text)
+    assert memory.at(100.0) == ["edge", "new"]
+
+
+ITEM = GuideMeItem(
+    "a",
+    "a.mp4",
+    "make tea",
+    "boil water first",
+    (Turn(0.0, "user", "help me"), Turn(3.0, "assistant", "Boil water.", "instruction"), Turn(6.4, "assistant", "Not milk.", "error")),
+)
+
+
+@pytest.mark.parametrize("history", list(History))
+def test_dialogue_ends_before_now_in_every_history(history):
+    heard = Log(lambda i: "Silent" if "Boil" in str(i["dialogue"]) else "Boil it")
+    client = Client(RulesBackend({"guide": heard}))
+    ticks = dense_ticks(ITEM.start_s, [t.t_s for t in ITEM.answers], 30.0, 3)
+    video = run_guideme(PerSecondAssistant(client), ITEM, ticks, frames, DenseOptions(history=history))
+    assert [x.t_s for x in video.instants] == list(ticks)
+    assert [x.reference for x in video.instants if x.reference != "Silent"] == ["Boil water.", "Not milk."]
+    by_time = dict(zip(ticks, (str(i["dialogue"]) for i in heard.inputs), strict=True))
+    assert "help me" in by_time[0.0]
+    assert ("Boil water." in by_time[4.0]) == (history is History.TRUE)
+    assert all("Boil water." not in by_time[t] for t in (0.0, 1.0, 2.0, 3.0))
+    assert all("Not milk." not in by_time[t] for t in ticks if t <= 6.0)
+    assert ("Boil it" in by_time[4.0]) == (history is History.OWN)
+    assert all("Silent" not in text for text in by_time.values())
+
+
+def test_reference_text_later_than_now_fails():
+    check_dialogue([Said(2.0, "assistant", "before")], 3.0)
+    for turn in (Said(3.0, "assistant", "now"), Said(9.0, "assistant", "later"), Said(4.0, "user", "later")):
+        with pytest.raises(LookAheadError):
+            check_dialogue([turn], 3.0)
+
+
+def test_an_instant_that_failed_is_missing_and_the_others_go_on():
+    ticks = (0.0, 1.0, 2.0)
+    video = run_guideme(lambda moment: None if moment.now_s == 1.0 else "Silent", ITEM, ticks, frames, DenseOptions())
+    assert [x.said for x in video.instants] == ["Silent", None, "Silent"]
+
+
+def test_the_window_holds_no_later_frame_and_nothing_older_than_it():
+    shown = {}
+
+    def answer(moment):
+        shown[moment.now_s] = len(moment.images)
+        return "Silent"
+
+    run_guideme(answer, ITEM, tuple(float(t) for t in range(20)), frames, DenseOptions(window_s=5.0, fps=2.0))
+    assert shown[2.0] == 4
+    assert shown[19.0] == 10
+
+
+def test_guideme_files_are_read_and_bad_ones_refused(tmp_path):
+    path = tmp_path / "guideme.json"
+    good = (
+        '[{"video_id": "1", "videos": ["1.mp4"], "conversations": [{"from": "assistant", "value": "b", "timestamp": 5},'
+        ' {"from": "user", "value": "a", "timestamp": 0}]}, {"video_id": "11", "conversations": []}]'
+    )
+    path.write_text(good)
+    items = read_guideme(path)
+    assert [item.video_id for item in items] == ["1", "11"]
+    assert [turn.text for turn in items[0].turns] == ["a", "b"]
+    for bad, field in (("timestamp", '"5"'), ("from", '"robot"'), ("value", "3")):
+        path.write_text(
+            good.replace('"timestamp": 5', '"timestamp": "5"')
+            if bad == "timestamp"
+            else good.replace('"assistant"', field)
+            if bad == "from"
+            else good.replace('"b"', field)
+        )
+        with pytest.raises(InputError) as error:
+            read_guideme(path)
+        assert error.value.field == bad
+    path.write_text(
+        '[{"video_id": "1", "endpoint_timestamp": 2, "prediction": null, "answer": "Silent"},'
+        ' {"video_id": "11", "endpoint_timestamp": 1, "prediction": "x", "answer": "y"}]'
+    )
+    merged = read_merged_predictions(path)
+    assert [(v.video_id, v.instants[0].said) for v in merged] == [("1", None), ("11", "x")]
+
+
+SAMPLES = [
+    CookSample("s1", "clip1", "dice the onion", "slice the onion", "verb", "hard"),
+    CookSample("s2", "clip1", "slice the carrot", "slice the onion", "ingredient", "easy"),
+    CookSample("s3", "clip2", "slice the onion", "slice the onion", None, None, ("verb", "ingredient")),
+]
+
+
+@pytest.mark.parametrize("is_hinted", [False, True])
+def test_cook_mre_from_clip_to_scores(is_hinted):
+    asked = Log(lambda i: "No, they slice." if "onion" not in str(i["instruction"]) or "dice" in str(i["instruction"]) else "Yes.")
+    judge = Client(
+        RulesBackend(
+            {
+                "judge_presence": lambda i: "YES" if str(i["answer"]).startswith("No") else "NO",
+                "judge_type": lambda i: "YES",
+                "judge_observation": lambda i: "YES" if i["element"] == "verb" else "NO",
+            }
+        )
+    )
+    answers = ask_clips(Client(RulesBackend({"single_clip": asked})), SAMPLES, lambda s: (b"x",) * 16, is_hinted=is_hinted)
+    assert len(answers) == (4 if is_hinted else 3)
+    judged = judge_answers(judge, SAMPLES, answers, is_hinted=is_hinted)
+    scores = score_cook(SAMPLES, judged.samples, CookOptions(), experiment="x", protocol="cook_mre.default")
+
+    def value(metric, group="all"):
+        return scores.filter((pl.col("metric") == metric) & (pl.col("group") == group))["value"][0]
+
+    assert (value("type_acc"), value("corr_acc"), value("full_pass"), value("mpc_f1")) == (1.0, 0.5, pytest.approx(2 / 3), 1.0)
+    assert value("corr_acc", "verb.hard") == 1.0
+    assert value("corr_acc", "ingredient") == 0.0
+
+
+def test_a_failed_clip_answer_is_unparsable_and_counted():
+    answers = {("s1", None): None, ("s2", None): None, ("s3", None): None}
+    judged = judge_answers(Client(RulesBackend({})), SAMPLES, answers)
+    assert judged.answers_failed == 3
+    scores = score_cook(SAMPLES, judged.samples, CookOptions(), experiment="x", protocol="cook_mre.default")
+    assert scores.filter(pl.col("group") == "all")["n_missing"].unique().to_list() == [3]
+    with pytest.raises(InputError, match="not judged"):
+        score_cook(SAMPLES, {}, CookOptions(), experiment="x", protocol="cook_mre.default")
+
+
+def test_cook_floors_and_frame_times():
+    floor = score_cook(SAMPLES, always(SAMPLES, True), CookOptions(), experiment="floor_mistake", protocol="cook_mre.default")
+    assert floor.filter((pl.col("metric") == "full_pass") & (pl.col("group") == "all"))["value"][0] == 0.0
+    assert uniform_times(0.0, 16.0)[:2] == [0.5, 1.5]
+    assert uniform_times(0.0, 15.0, rule=FrameRule.ENDS)[-1] == 15.0
+    with pytest.raises(InputError, match="no element"):
+        CookSample("s", "c", "a", "b", "colour")
