@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import cache
 from typing import Final
 
 from ml.counterfactuals.lexicon.units import SIZE_WORDS, Unit, UnitKind, find_unit, inflect_unit
@@ -34,7 +33,27 @@ VULGAR: Final[dict[str, Fraction]] = {
 WORDS: Final[dict[str, Fraction]] = {
     word: Fraction(value)
     for value, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ],
         1,
     )
 } | {
@@ -103,7 +122,9 @@ def _read_single(text: str) -> tuple[Fraction, Style] | None:
         return Fraction(text), Style.WHOLE
     if match := re.fullmatch(r"(\d+)[.,](\d+)", text):
         whole = Fraction(f"{match[1]}.{match[2]}")
-        return (Fraction(match[1] + match[2]), Style.WHOLE) if text[len(match[1])] == "," and len(match[2]) == 3 else (whole, Style.DECIMAL)
+        return (
+            (Fraction(match[1] + match[2]), Style.WHOLE) if text[len(match[1])] == (",") and len(match[2]) == 3 else (whole, Style.DECIMAL)
+        )
     return None
 
 
@@ -241,8 +262,10 @@ def _plausible(part: Part, smaller: bool, halvable: bool) -> list[Fraction]:
         return [value for value in (low - 1, low - 2) if value >= 1] or [Fraction(1, 2)]
     ladder = _SPOONS if kind is UnitKind.SPOON else _CUPS if kind is UnitKind.CUP else _PARTS
     if smaller:
-        return [value for value in reversed(ladder) if value <= low * Fraction(3, 4)][:2] or ([low / 2] if low.denominator <= 8 else [])
-    return [value for value in ladder if value >= high * Fraction(4, 3)][:2] or [high * 2]
+        return [value for value in reversed(ladder) if value <= low * Fraction(2, 3)][: 2 if low > Fraction(1, 2) else 1] or (
+            [low / 2] if low.denominator <= 8 else []
+        )
+    return [value for value in ladder if value >= high * Fraction(3, 2)][:2] or [high * 2]
 
 
 def change_amount(amount: Amount, smaller: bool, pick: Callable[[int], int], halvable: bool = False) -> str | None:
@@ -300,18 +323,19 @@ class Duration:
 
 _TIME_WORD = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?)\b\.?|(?:s|h)\b"
 _MORE = r"(?:\s+(?:more|additional|extra|another|full|whole))?"
-_ONE = rf"(?P<number>{_SINGLE}(?:\s*(?:-|–|—|\bto\b|\bor\b)\s*{_SINGLE})?|\b(?:an?|half\s+an?|an?\s+half)(?=\s+(?:more\s+|full\s+|additional\s+)?(?:second|minute|hour)))"
+_ARTICLE = r"\b(?:an?|half\s+an?|an?\s+half)(?=\s+(?:more\s+|full\s+|additional\s+)?(?:second|minute|hour))"
+_ONE = rf"(?P<number>{_SINGLE}(?:\s*(?:-|–|—|\bto\b|\bor\b)\s*{_SINGLE})?|{_ARTICLE})"
 _DURATION = re.compile(rf"(?<![\w.,/⁄]){_ONE}{_MORE}\s*-?\s*(?P<unit>{_TIME_WORD})(?:\s+(?P<after>more|longer)\b)?", re.IGNORECASE)
 _CLOCK = re.compile(r"(?<![\d:])(?:(\d{1,2}):)?(\d{1,2}):(\d{2})(?![\d:])")
 
 
-@cache
-def _seconds_per(unit: str) -> int:
-    import pint
+_SECONDS_PER: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
+
+def _seconds_per(unit: str) -> int:
     found = find_unit(unit)
-    assert found is not None and found.pint is not None
-    return int(pint.get_application_registry().Quantity(1, found.pint).to("second").magnitude)
+    assert found is not None, unit
+    return _SECONDS_PER[found.name]
 
 
 def find_durations(text: str) -> list[Duration]:
@@ -359,7 +383,11 @@ def change_duration(duration: Duration, smaller: bool, minimum_change_s: float, 
 
     None where no sensible shorter time is left.
     """
-    usual = [seconds for seconds in NICE_SECONDS if minimum_change_s < 10 or seconds % 5 == 0]
+    usual = [
+        seconds
+        for seconds in NICE_SECONDS
+        if (minimum_change_s < 10 or (seconds % 5 == 0 and seconds not in (25, 40))) and (duration.high_s < 90 or seconds != 150)
+    ]
     if smaller:
         limit = min(duration.low_s - minimum_change_s, duration.low_s * 0.75)
         nice = [seconds for seconds in reversed(usual) if seconds <= limit and seconds >= duration.low_s * 0.25][:2]

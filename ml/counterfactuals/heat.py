@@ -61,8 +61,11 @@ _LEVEL = re.compile(
     rf"|\b(?:on|over|at|to)\s+(?:the\s+)?(?P<bare>{_LEVEL_WORD}){_AFTER_LEVEL}",
     re.IGNORECASE,
 )
-_DEGREE_UNIT = r"(?:\s*(?:°|º|degrees?|deg\.?)\s*(?P<{0}>fahrenheit|celsius|centigrade|f|c)?\b\.?|\s*(?P<{0}b>fahrenheit|celsius|centigrade)\b|\s?(?P<{0}c>[FC])\b)"
-_DEGREES = re.compile(r"(?P<number>\d[\d.,/½¼¾]*(?:\s*(?:-|–|—|to)\s*\d[\d.,]*)?)" + _DEGREE_UNIT.replace("{0}", "u"), re.IGNORECASE)
+_DEGREE_UNIT = (
+    r"(?:\s*(?:°|º|degrees?|deg\.?)\s*(?P<u>fahrenheit|celsius|centigrade|f|c)?\b\.?"
+    r"|\s*(?P<ub>fahrenheit|celsius|centigrade)\b|\s?(?P<uc>[FC])\b)"
+)
+_DEGREES = re.compile(r"(?P<number>\d[\d.,/½¼¾]*(?:\s*(?:-|–|—|to)\s*\d[\d.,]*)?)" + _DEGREE_UNIT, re.IGNORECASE)
 _PERCENT = re.compile(
     r"(?P<number>\d+)\s*(?:%|percent)\s*(?:power|heat)\b|\bpower\s+(?:of\s+)?(?P<number2>\d+)\s*(?:%|percent)", re.IGNORECASE
 )

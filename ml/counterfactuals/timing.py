@@ -1,6 +1,7 @@
 """Timing mistakes: a shorter or longer time. A step that ends by "until ..." has none."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from ml.counterfactuals.amounts import read_duration
@@ -60,7 +61,7 @@ def read_moment(reply: str, question: Question) -> Moment:
     if stated is None:
         return Moment(None, Status.INCONSISTENT, f"{name} states no time", start_s)
     options = sorted(question.options_s)
-    step = min((b - a for a, b in zip(options, options[1:], strict=False)), default=0.0)
+    step = min((b - a for a, b in pairwise(options)), default=0.0)
     if t_s - start_s < stated.low_s - step:
         return Moment(
             None, Status.INCONSISTENT, f"{t_s:g} s is {t_s - start_s:g} s after the start {start_s:g} s, less than {stated.text!r}", start_s

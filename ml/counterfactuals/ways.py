@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.parsing import verb_lemma
 
 # Words of one line mean the same to an onlooker.
@@ -34,7 +35,7 @@ SYNONYMS: Final = tuple(
         "simmer boil",
     )
 )
-_FILLERS: Final = frozenset(["a", "an", "the", "with", "using", "of", "some", "your"])
+_FILLERS: Final = words("a an the with using of some your")
 
 
 def _words(text: str) -> list[str]:

@@ -6,6 +6,8 @@ Synonyms (chop and cut, mix and combine) never stand on the two sides of an entr
 from dataclasses import dataclass
 from typing import Final
 
+from ml.counterfactuals.lexicon.words import words
+
 
 @dataclass(frozen=True)
 class Way:
@@ -28,7 +30,7 @@ TECHNIQUES: Final[dict[str, tuple[Way, ...]]] = {
     "slice": _ways("dice", "grate"),
     "dice": _ways("slice", "grate"),
     "grate": _ways("slice", "dice"),
-    "chop": _ways("grate", "slice"),
+    "chop": _ways("grate", "slice", "tear by hand"),
     "mince": _ways("slice", "grate"),
     "cut": _ways("grate", "tear by hand"),
     "shred": _ways("dice", "slice"),
@@ -42,7 +44,6 @@ TECHNIQUES: Final[dict[str, tuple[Way, ...]]] = {
     "smash": _ways("slice"),
     "mash": _ways("dice", "slice"),
     "grind": _ways("crush with a mortar and pestle"),
-    "crack": _ways("peel"),
     "break": _ways("chop"),
     "snip": _ways("tear by hand"),
     "trim": _ways("tear by hand"),
@@ -64,7 +65,6 @@ TECHNIQUES: Final[dict[str, tuple[Way, ...]]] = {
     "knead": _ways("fold"),
     "swirl": _ways("stir"),
     "scramble": _ways("poach"),
-    "sprinkle": _ways("pile"),
     "drizzle": _ways("brush"),
     "spread": _ways("drizzle"),
     "brush": _ways("drizzle"),
@@ -72,9 +72,9 @@ TECHNIQUES: Final[dict[str, tuple[Way, ...]]] = {
     "roll": _ways("fold"),
     "press": _ways("roll with a rolling pin"),
     "flatten": _ways("fold"),
-    "squeeze": _ways("press with a press"),
-    "extract": _ways("press with a press"),
-    "pat": _ways("wipe"),
+    "squeeze": _ways("press with a citrus press"),
+    "extract": _ways("press with a citrus press"),
+    "pat": _ways("wipe with a cloth"),
     "rinse": _ways("wipe with a cloth"),
     "wash": _ways("wipe with a cloth"),
     "wipe": _ways("rinse under running water"),
@@ -136,7 +136,7 @@ TOOLS: Final[dict[str, tuple[str, ...]]] = {
     "spatula": ("wooden spoon", "pair of tongs"),
     "turner": ("pair of tongs",),
     "tongs": ("spatula", "fork"),
-    "knife": ("pair of scissors", "grater"),
+    "knife": ("pair of scissors",),
     "peeler": ("paring knife",),
     "mandoline": ("chef's knife",),
     "grater": ("knife",),
@@ -144,30 +144,27 @@ TOOLS: Final[dict[str, tuple[str, ...]]] = {
     "scissors": ("knife",),
     "floss": ("knife",),
     "spiralizer": ("vegetable peeler",),
-    "towel": ("sponge",),
-    "cloth": ("brush",),
-    "brush": ("spoon",),
     "blender": ("hand whisk",),
     "processor": ("knife",),
     "mixer": ("wooden spoon",),
     "masher": ("fork",),
-    "hand": ("spoon",),
-    "finger": ("spoon",),
-    "press": ("fork",),
-    "sieve": ("colander",),
     "colander": ("sieve",),
-    "strainer": ("colander",),
     "ladle": ("measuring cup",),
     "toothpick": ("piece of string",),
     "skewer": ("piece of string",),
     "chopstick": ("fork",),
-    "pin": ("flat palm",),
 }
 # Cutting tools that a cutting verb of the other kind does not go with.
-KNIFE_VERBS: Final = frozenset(["cut", "slice", "dice", "chop", "mince", "trim", "halve", "quarter", "peel", "carve"])
+KNIFE_VERBS: Final = words("cut slice dice chop mince trim halve quarter peel carve")
 
 # Verb (lemma) to other preparation methods of the same thing.
 PREPARATIONS: Final[dict[str, tuple[Way, ...]]] = {
+    "whisk": _ways("beat with a fork"),
+    "mix": _ways("whisk with a whisk"),
+    "stir": _ways("whisk with a whisk"),
+    "fold": _ways("beat with a whisk"),
+    "blitz": _ways("mash with a fork"),
+    "squeeze": _ways("zest"),
     "grease": _ways("line with parchment paper"),
     "butter": _ways("line with parchment paper"),
     "oil": _ways("line with parchment paper"),
@@ -180,11 +177,8 @@ PREPARATIONS: Final[dict[str, tuple[Way, ...]]] = {
     "scrub": _ways("peel"),
     "wipe": _ways("rinse under running water"),
     "clean": _ways("rinse under running water"),
-    "dry": _ways("rinse under running water"),
-    "pat": _ways("rinse under running water"),
     "soak": _ways("rinse under running water"),
     "drain": _ways("rinse under running water"),
-    "strain": _ways("mash"),
     "sift": _ways("whisk"),
     "slice": _ways("grate", "mash"),
     "dice": _ways("grate", "mash"),
@@ -194,9 +188,7 @@ PREPARATIONS: Final[dict[str, tuple[Way, ...]]] = {
     "grate": _ways("dice", "slice"),
     "shred": _ways("dice", "slice"),
     "cube": _ways("grate", "mash"),
-    "julienne": _ways(
-        "grate",
-    ),
+    "julienne": _ways("grate"),
     "halve": _ways("mash", "grate"),
     "quarter": _ways("grate", "mash"),
     "crush": _ways("mince", "slice"),
@@ -205,74 +197,70 @@ PREPARATIONS: Final[dict[str, tuple[Way, ...]]] = {
     "grind": _ways("chop with a knife"),
     "puree": _ways("chop", "dice"),
     "blend": _ways("mash with a fork"),
-    "blitz": _ways("whisk by hand"),
     "tear": _ways("chop with a knife"),
     "spiralize": _ways("slice", "grate"),
-    "squeeze": _ways("zest"),
-    "extract": _ways("beat"),
-    "crack": _ways("boil"),
-    "whisk": _ways("blend with a blender", "beat with a fork"),
-    "beat": _ways("whisk with a whisk", "blend with a blender"),
-    "whip": _ways(
-        "fold",
+    "whip": _ways("fold"),
+    "knead": _ways("roll with a rolling pin"),
+    "roll": _ways("fold in half"),
+    "spread": _ways("pipe with a piping bag"),
+    "zest": _ways("juice"),
+    "juice": _ways("zest"),
+    "prick": _ways("score with a knife"),
+}
+
+# Things that an alternative verb can be done to; a verb that is not named here can be done to anything.
+FITS: Final[dict[str, frozenset[str]]] = {
+    "grate": words(
+        "carrot potato onion garlic ginger clove cheese cucumber zucchini courgette apple beet beetroot radish cabbage parsnip "
+        "turnip lemon lime orange "
+        "chocolate squash daikon pear coconut celeriac shallot eggplant pumpkin nutmeg cauliflower broccoli parmesan mozzarella cheddar"
     ),
-    "mix": _ways(
-        "blend with a blender",
+    "mash": words(
+        "banana avocado strawberry berry potato bean pea tofu chickpea pumpkin squash yam apple beet lentil egg tomato cauliflower "
+        "eggplant carrot raspberry"
     ),
-    "stir": _ways(
-        "blend with a blender",
+    "tear": words(
+        "lettuce basil cilantro herb mint parsley spinach kale coriander bread muffin tortilla leaf mushroom chicken mozzarella pita "
+        "bun dill chard"
     ),
-    "combine": _ways(
-        "blend with a blender",
+    "zest": words("lemon lime orange grapefruit citrus"),
+    "juice": words("lemon lime orange grapefruit citrus"),
+    "drizzle": words(
+        "oil sauce honey jam jelly butter syrup cream chocolate mayonnaise mayo marinara glaze dressing mustard ketchup yogurt "
+        "frosting slice bread baguette toast"
     ),
-    "fold": _ways(
-        "beat with a whisk",
+    "pipe": words("frosting cream batter dough icing mayonnaise filling"),
+    "squeeze": words("spinach tofu cabbage zucchini cucumber eggplant potato cheese mozzarella lemon lime orange"),
+    "rinse": words(
+        "bean chickpea pasta noodle rice tuna lentil vegetable potato carrot beet apple cucumber tomato onion garlic clove knife "
+        "mushroom ginger zucchini "
+        "courgette radish parsnip pear turnip eggplant orange lemon lime mango kiwi pepper spoon bowl pan berry strawberry quinoa "
+        "olive corn caper spinach"
     ),
-    "toss": _ways(
-        "blend with a blender",
+    "steam": words(
+        "broccoli carrot onion vegetable potato bean fish salmon chicken dumpling spinach asparagus cauliflower pea corn garlic "
+        "pepper zucchini egg shrimp cabbage"
     ),
-    "knead": _ways(
-        "roll with a rolling pin",
+    "fry": words("egg potato onion chicken fish dumpling rice bacon tofu vegetable shrimp sausage bean pea spinach plantain"),
+    "boil": words("onion potato egg vegetable chicken bean carrot corn broccoli pea dumpling garlic pepper shrimp sausage cabbage"),
+    "press": words("lemon lime orange juice grapefruit"),
+    "poach": words("egg fish chicken salmon pear"),
+    "grill": words("chicken meat beef vegetable fish pepper"),
+    "beat": words(
+        "batter cream custard jam frosting chocolate egg yogurt pesto hummus mixture dough content butter flour white icing sauce"
     ),
-    "roll": _ways(
-        "fold in half",
+    "whisk": words(
+        "batter cream custard jam frosting chocolate egg yogurt pesto hummus mixture content sauce soup milk ingredient flour sugar "
+        "mug cup bowl curd syrup dressing"
     ),
-    "spread": _ways(
-        "pipe with a piping bag",
-    ),
-    "trim": _ways(
-        "fold",
-    ),
-    "core": _ways(
-        "peel",
-    ),
-    "zest": _ways(
-        "juice",
-    ),
-    "juice": _ways(
-        "zest",
-    ),
-    "stuff": _ways(
-        "slice",
-    ),
-    "brush": _ways(
-        "dip",
-    ),
-    "press": _ways(
-        "whisk",
-    ),
-    "flatten": _ways(
-        "roll",
-    ),
-    "prick": _ways(
-        "score with a knife",
-    ),
-    "scoop": _ways(
-        "mash with a fork",
-    ),
+    "layer": words("ingredient vegetable noodle salad content pasta potato"),
+    "line": words("tin pan tray dish ramekin sheet mold mould cup mug bowl rack"),
+    "grease": words("tin pan tray dish ramekin sheet mold mould cup mug bowl rack"),
 }
 
 # Foods of which a half is a sensible amount.
-HALVABLE: Final = frozenset(
-    ["onion", "tomato", "cucumber", "pepper", "lemon", "lime", "orange", "apple", "potato", "carrot", "zucchini", "courgette", "avocado", "banana", "shallot", "cabbage", "eggplant", "aubergine", "mango", "peach", "pear", "beet", "radish", "squash", "pineapple", "melon", "lettuce", "broccoli", "cauliflower", "leek", "fennel", "celery", "chilli", "chili", "baguette", "tortilla"]
+HALVABLE: Final = words(
+    "onion tomato cucumber pepper lemon lime orange apple potato carrot zucchini courgette avocado banana shallot cabbage eggplant "
+    "aubergine "
+    "mango peach pear beet radish squash pineapple melon lettuce broccoli cauliflower leek fennel celery chilli chili baguette tortilla"
 )

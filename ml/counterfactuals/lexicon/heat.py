@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from ml.counterfactuals.lexicon.words import words
+
 # Position on the dial, 0 to 6; words of one position mean the same.
 LEVELS: Final[dict[str, int]] = {
     "lowest": 0,
@@ -51,8 +53,30 @@ STATES: Final[dict[str, int]] = {
 }
 STATE_LOWER: Final[dict[int, tuple[str, ...]]] = {6: ("cold", "lukewarm"), 5: ("cold", "lukewarm"), 3: ("cold",)}
 STATE_HIGHER: Final[dict[int, tuple[str, ...]]] = {0: ("hot", "warm"), 1: ("hot", "warm"), 3: ("hot",)}
-LIQUIDS: Final = frozenset(["water", "milk", "broth", "stock", "oil", "cream", "tap", "juice", "coffee", "tea", "soup", "wine"])
+LIQUIDS: Final = words("water milk broth stock oil cream tap juice coffee tea soup wine")
 
 HEATED_THINGS: Final = frozenset(
-    ["burner", "hob", "stove", "stovetop", "knob", "dial", "oven", "flame", "heat", "gas", "fire", "microwave", "grill", "toaster", "pan", "skillet", "pot", "saucepan", "griddle", "kettle", "fryer"]
+    [
+        "burner",
+        "hob",
+        "stove",
+        "stovetop",
+        "knob",
+        "dial",
+        "oven",
+        "flame",
+        "heat",
+        "gas",
+        "fire",
+        "microwave",
+        "grill",
+        "toaster",
+        "pan",
+        "skillet",
+        "pot",
+        "saucepan",
+        "griddle",
+        "kettle",
+        "fryer",
+    ]
 )

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from ml.counterfactuals.lexicon.words import words
+
 
 class UnitKind(StrEnum):
     """What a unit measures. ``PART`` units are divided freely, ``COUNT`` units come whole."""
@@ -106,10 +108,32 @@ UNITS: Final[dict[str, Unit]] = {spelling: unit for unit, spellings in _ALL for 
     "T": next(unit for unit, _ in _ALL if unit.name == "tablespoon"),
     "t": next(unit for unit, _ in _ALL if unit.name == "teaspoon"),
 }
-UNINFLECTED: Final = frozenset(["tsp", "tbsp", "tbs", "tblsp", "oz", "lb", "g", "gr", "gm", "kg", "ml", "l", "dl", "cm", "mm", "in", "sec", "min", "hr", "s", "h", "T", "t", "pt", "qt", "ft"])
+UNINFLECTED: Final = words("tsp tbsp tbs tblsp oz lb g gr gm kg ml l dl cm mm in sec min hr s h T t pt qt ft")
 
 SIZE_WORDS: Final = frozenset(
-    ["small", "medium", "large", "big", "little", "tiny", "generous", "heaped", "heaping", "level", "levelled", "scant", "rounded", "full", "good", "whole", "extra", "additional", "more", "thin", "thick"]
+    [
+        "small",
+        "medium",
+        "large",
+        "big",
+        "little",
+        "tiny",
+        "generous",
+        "heaped",
+        "heaping",
+        "level",
+        "levelled",
+        "scant",
+        "rounded",
+        "full",
+        "good",
+        "whole",
+        "extra",
+        "additional",
+        "more",
+        "thin",
+        "thick",
+    ]
 )
 
 

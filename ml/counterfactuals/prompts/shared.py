@@ -2,7 +2,10 @@
 
 from typing import Final
 
-SYSTEM: Final = "You know cooking well and help to build training data for a cooking assistant. Answer in exactly the form asked for, without any other words."
+SYSTEM: Final = (
+    "You know cooking well and help to build training data for a cooking assistant. Answer in exactly the form asked "
+    "for, without any other words."
+)
 STEP: Final = "Recipe step: $instruction\n\n"
 JUST_TEXT: Final = "Answer with that text alone, on one line."
 FEEDBACK_FORM: Final = (
@@ -11,7 +14,8 @@ FEEDBACK_FORM: Final = (
 )
 TIMELINE: Final = (
     "You gave a person this instruction: $counterfactual_instruction\n\n"
-    "Below is what the person did, told in overlapping time windows on one time line, in seconds. The clip lasts from $clip_start_s s to $clip_end_s s.\n\n"
+    "Below is what the person did, told in overlapping time windows on one time line, in seconds. The clip lasts from $clip_start_s "
+    "s to $clip_end_s s.\n\n"
     "$narrations\n\n"
 )
 CHOICE: Final = (

@@ -8,16 +8,17 @@ from ml.vocabulary import Direction
 
 _CHANGE: Final = (
     STEP + "The step uses $kitchen_item for $food_item at this heat setting: $heat_setting.\n"
-    "Name another sensible setting for this step that is {0} than $heat_setting. Keep the way of writing; stay outside a stated range; change both units "
+    "Name another sensible setting for this step that is {0} than $heat_setting. Keep the way of writing; stay outside a stated "
+    "range; change both units "
     "alike if there are two. Answer with the setting alone, or with None if there is none."
 )
 _FEEDBACK: Final = (
-    "The instruction asks for this heat setting on $kitchen_item for $food_item: $counterfactual_heat_setting. The person uses a {0} one: $heat_setting.\n"
-    + FEEDBACK_FORM
+    "The instruction asks for this heat setting on $kitchen_item for $food_item: $counterfactual_heat_setting. The person uses a {0} "
+    "one: $heat_setting.\n" + FEEDBACK_FORM
 )
 _TIMESTAMP: Final = (
-    TIMELINE
-    + "The instruction asks for the heat setting $counterfactual_heat_setting on $kitchen_item for $food_item. The person uses a wrong one: "
+    TIMELINE + "The instruction asks for the heat setting $counterfactual_heat_setting on $kitchen_item for $food_item. The person uses a "
+    "wrong one: "
     "$heat_setting. Find the earliest time at which this is clear, usually when the person starts the appliance or sets its heat.\n"
     + CHOICE
 )
@@ -25,7 +26,8 @@ PROMPTS: Final = Prompts(
     system=SYSTEM,
     extract=STEP
     + "Does the step name a temperature, a heat setting of an appliance or burner, or a thermal state of something (hot, cold)?\n"
-    "If so, answer with a dict {'kitchen_item': ..., 'heat_setting': ..., 'food_item': ...}, word for word from the step and None for what it does not name. "
+    "If so, answer with a dict {'kitchen_item': ..., 'heat_setting': ..., 'food_item': ...}, word for word from the step and None "
+    "for what it does not name. "
     "If not, answer None.",
     change={Direction.LOWER: _CHANGE.format("lower"), Direction.HIGHER: _CHANGE.format("higher")},
     instruct=STEP

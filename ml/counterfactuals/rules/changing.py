@@ -4,42 +4,50 @@ import re
 from typing import Final
 
 from ml.counterfactuals.amounts import Edit, apply_edits, pick_by
-from ml.counterfactuals.lexicon.alternatives import KNIFE_VERBS, PREPARATIONS, SHAPES, TECHNIQUES, TOOLS, Way
+from ml.counterfactuals.lexicon.alternatives import FITS, KNIFE_VERBS, PREPARATIONS, SHAPES, TECHNIQUES, TOOLS, Way
 from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, VESSELS
-from ml.counterfactuals.lexicon.verbs import COATING, CUTTING
+from ml.counterfactuals.lexicon.verbs import COATING
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.extraction import Action, find_preparation, find_technique
 from ml.counterfactuals.rules.inflection import capitalised_like, gerund, mend_articles, with_article
 from ml.counterfactuals.rules.parsing import parse, verb_lemma
 from ml.counterfactuals.rules.phrases import Manner, singular
 
 # Things that a verb cannot be done to; an alternative that does not fit is passed over.
-_SOFT: Final = frozenset(
-    ["egg", "butter", "oil", "milk", "water", "sauce", "juice", "batter", "dough", "mixture", "content", "ingredient", "bowl", "mug", "cup", "noodle", "tortilla", "muffin", "omelette", "rice", "jelly", "jam", "filter", "floss", "leaf", "yogurt", "curd", "cream", "sugar", "salt", "flour", "powder", "soup", "bag", "liner", "mushroom", "berry", "strawberry", "meat", "chicken", "fish", "bacon", "corner", "end", "pinwheel", "pasta", "wrap", "pancake", "broth", "puree", "paste", "towel", "roll", "bean", "pea", "hole", "opening", "it", "them", "everything", "bread", "slice", "bun", "dough", "frosting", "banana", "avocado"]
-)
 UNFIT: Final[dict[str, frozenset[str]]] = {
-    "grate": _SOFT,
-    "dice": _SOFT
-    - frozenset(["muffin", "tortilla", "omelette", "butter", "mushroom", "strawberry", "meat", "chicken", "fish", "bacon", "bread", "slice", "banana", "avocado", "bean"]),
-    "slice": frozenset(["oil", "milk", "water", "sauce", "juice", "batter", "mixture", "content", "ingredient", "rice", "salt", "flour", "powder", "floss", "bowl", "mug", "cup"]),
-    "mash": _SOFT - frozenset(["banana", "avocado", "strawberry", "bean", "pea", "berry", "egg", "butter"])
-    | frozenset(["onion", "garlic", "clove", "carrot", "pepper", "cabbage", "celery"]),
-    "fold": frozenset(["egg", "oil", "water", "milk", "broth"]),
-    "poach": frozenset(["sauce"]),
-    "tear": frozenset(["carrot", "onion", "potato", "garlic", "clove", "oil", "butter", "nut", "tofu", "beet", "radish", "apple", "cucumber"]),
-    "wipe": frozenset(["rice", "bean", "lentil", "spinach", "lettuce", "leaf", "herb", "pasta", "berry"]),
-    "peel": frozenset(
-        ["rice", "bean", "lentil", "spinach", "lettuce", "leaf", "herb", "mushroom", "berry", "strawberry", "pasta", "chicken", "fish", "meat", "knife", "bowl", "hand", "pan", "it", "them", "kale", "quinoa"]
+    "dice": words(
+        "egg oil milk water sauce juice batter dough mixture content ingredient bowl mug cup noodle filter floss yogurt curd cream "
+        "sugar salt flour powder soup "
+        "leaf cilantro parsley basil herb mint pinwheel rice jam jelly it them everything corner end round"
     ),
-    "juice": frozenset(["carrot"]),
+    "slice": words(
+        "oil milk water sauce juice batter mixture content ingredient rice salt flour powder floss bowl mug cup cilantro parsley "
+        "herb mint dill coriander it"
+    ),
+    "fold": words("egg oil water milk broth noodle mug cup bowl coffee tea ingredient butter pinwheel"),
+    "stir": words("filter paper towel napkin tortilla omelette wrap dough pancake dumpling pinwheel it tofu fish slice towel cloth"),
+    "wipe": words("rice bean lentil spinach lettuce leaf herb pasta berry strawberry"),
+    "peel": words(
+        "rice bean lentil spinach lettuce leaf herb mushroom berry strawberry pasta chicken fish meat knife bowl hand pan it them "
+        "kale quinoa egg cherry"
+    ),
+    "roll": words("bread water sauce"),
+    "brush": words("pan bowl salad syrup"),
 }
 
 
 def _fits(way: Way, action: Action) -> bool:
     item = action.imperative.item
-    head = singular(item.head) if item is not None else ""
-    second = (item.text.lower().split() or [""]) if item is not None else [""]
-    unfit = UNFIT.get(way.verb, frozenset())
-    return head not in unfit and (not second or second[0].rstrip("s") not in unfit or head not in ("content", "mixture"))
+    heads = _heads(item.text if item is not None else "", singular(item.head) if item is not None else "")
+    if way.verb in FITS:
+        return bool(heads & FITS[way.verb])
+    return not heads & UNFIT.get(way.verb, frozenset())
+
+
+def _heads(text: str, head: str) -> frozenset[str]:
+    """What the item is: its head, and for "slices of bread" or "contents of the mug" the first noun too; never a word inside."""
+    parts = re.split(r"\s+(?:of|and|or)\s+|,\s*", text.lower())
+    return frozenset({head, *(singular(part.split()[-1]) for part in parts if part.split())})
 
 
 def _main_tool(action: Action) -> Manner | None:
@@ -67,11 +75,11 @@ def _bare(verb: str) -> str:
 def alternative_technique(instruction: str, technique: str) -> str | None:
     """Another technique for the step, as a short imperative phrase; None where no one is known that means something else."""
     action = find_technique(instruction)
-    if action is None:
+    if action is None or action.imperative.is_caused:
         return None
     pick = pick_by("technique", instruction)
     shape = _shape(action)
-    if shape is not None and action.lemma in CUTTING | {"roll", "shape", "form"}:
+    if shape is not None and action.lemma in ("cut", "chop", "slice", "roll", "shape", "form", "tear", "break"):
         shapes = SHAPES[singular(shape.head)]
         return f"{_bare(action.verb)} into {shapes[pick(len(shapes))]}"
     ways = [way for way in TECHNIQUES.get(action.lemma, ()) if _fits(way, action)]
@@ -86,7 +94,7 @@ def alternative_technique(instruction: str, technique: str) -> str | None:
 def alternative_preparation(instruction: str) -> str | None:
     """Another preparation method for the step; a different one than ``alternative_technique`` proposes."""
     action = find_preparation(instruction)
-    if action is None:
+    if action is None or action.imperative.is_caused:
         return None
     technique = alternative_technique(instruction, "")
     if action.lemma in ("covered", "uncovered"):
@@ -127,15 +135,15 @@ def _phrase_of(way: Way) -> str:
 
 def _changed_phrase(action: Action) -> str | None:
     """ "wiping it with a paper towel" with another tool or another verb, in the same -ing form."""
-    words = action.text
-    for match in re.finditer(r"\bwith (?:an? |the )?([a-z' ]*?)([a-z]+)\b(?=$|[,. ])", words):
-        head = singular(match[2])
+    phrase = action.text
+    for match in re.finditer(r"\bwith (?:an? |the )?(?:[a-z'-]+ )*?([a-z]+)(?=$|[,.])", phrase):
+        head = singular(match[1])
         if tools := TOOLS.get(head):
-            return words[: match.start()] + f"with {with_article(tools[0])}" + words[match.end() :]
-    ways = TECHNIQUES.get(action.lemma, ())
-    if ways:
-        first, _, rest = words.partition(" ")
-        return f"{gerund(ways[0].verb)} {rest}".strip() if first.endswith("ing") else None
+            return phrase[: match.start()] + f"with {with_article(tools[0])}" + phrase[match.end() :]
+    ways = [way for way in TECHNIQUES.get(action.lemma, ()) if way.manner is None and way.verb not in FITS and _fits(way, action)]
+    first, _, rest = phrase.partition(" ")
+    if ways and first.endswith("ing") and " with " not in f" {rest}":
+        return f"{gerund(ways[0].verb)} {rest}".strip()
     return None
 
 
@@ -166,16 +174,8 @@ def rewrite(instruction: str, kind: str, alternative: str) -> str | None:
     shape_only = new_manner is not None and new_manner.startswith("into ")
     replaced = [m for m in action.manners if (m.word == "into") == shape_only or not same_verb]
     replaced = [m for m in replaced if not (m.word == "into" and not shape_only and same_verb)]
-    if not shape_only and not same_verb:
-        replaced = [
-            m
-            for m in replaced
-            if m.word != "into"
-            or new_verb.split()[0] in ("mash", "grate", "zest", "juice", "peel", "tear", "crush", "fold", "poach")
-            or True
-        ]
     if new_manner is None:
-        edits += [(_before_space(instruction, m.start), m.end, "") for m in replaced]
+        edits += [(_before_space(instruction, m.start), m.end, "") for m in replaced if m.word != "applied"]
     elif replaced:
         first, *others = replaced
         edits.append((first.start, first.end, new_manner))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 _MOST_PER_SLOT: Final = 5
@@ -29,7 +30,7 @@ def counts_per_slot(
     with the state (count of the last one, sum so far); a window is supposed to span at most two stretches, as 10 s every 5 s do.
     """
     borders = sorted({edge for window in windows for edge in window})
-    spans = [(a, b) for a, b in zip(borders, borders[1:], strict=False) if any(w[0] <= a and b <= w[1] for w in windows)]
+    spans = [(a, b) for a, b in pairwise(borders) if any(w[0] <= a and b <= w[1] for w in windows)]
     inside = [min(b, clip_end_s) - max(a, clip_start_s) > 0.2 for a, b in spans]
     by_last: dict[int, list[int]] = {}
     for index, (start, end) in enumerate(windows):

@@ -7,12 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ml.counterfactuals.amounts import Duration, Number, Part, Style, find_durations, find_numbers, read_part
+from ml.counterfactuals.amounts import Duration, Number, Part, find_durations, find_numbers, read_part
 from ml.counterfactuals.heat import Heat, HeatKind, find_heat
 from ml.counterfactuals.lexicon.heat import HEATED_THINGS
 from ml.counterfactuals.lexicon.kitchenware import APPLIANCES, COOKING_VESSELS, NOT_INGREDIENTS, VESSELS
 from ml.counterfactuals.lexicon.units import SIZE_WORDS, UnitKind
 from ml.counterfactuals.lexicon.verbs import HEATING, NO_TECHNIQUE, PREPARING
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.parsing import Token, parse, unlabelled, verb_lemma
 from ml.counterfactuals.rules.phrases import Imperative, Manner, Phrase, noun_phrase, read_imperative
 
@@ -32,9 +33,13 @@ class Measurement:
 
 _NUMBERED: Final = re.compile(r"(?:\b(?:setting|level|mark|step|power|number|speed|serves|makes|no\.)\s+|[#$])$", re.IGNORECASE)
 _RESULT: Final = re.compile(
-    r"\b(?:into|in|by|every|per|each|(?:to|and)\s+(?:create|make|form|get))\s+(?:about\s+|another\s+)?$", re.IGNORECASE
+    r"\b(?:into|by|every|per|each|(?:to|and)\s+(?:create|make|form|get))\s+(?:about\s+|another\s+)?$", re.IGNORECASE
 )
 _ONE_AS_PRONOUN: Final = re.compile(r"\s+(?:by|at|after|of|another|on|to|is|and|or|in)\b|\s*[.,;)]|\s*$", re.IGNORECASE)
+_DEFINITE: Final = re.compile(r"\b(?:this|that|the|last|other|first|next|each|every|from|only)\s+$", re.IGNORECASE)
+_PORTIONS: Final = re.compile(
+    r"\s+(?:equal\s+)?(?:pieces?|parts?|halves|quarters|slices|wedges|strips|cubes|batches|layers|portions|rows)\b"
+)
 _DUAL: Final = re.compile(r"\s*(?:or|/|\(|,)\s*(?:about\s+|approximately\s+|roughly\s+)?", re.IGNORECASE)
 _SIZED: Final = re.compile(
     rf"(?:(?:{'|'.join(sorted(SIZE_WORDS, key=len, reverse=True))})(?:[\s-]+(?:sized?|in\s+size))?[\s,]+)+", re.IGNORECASE
@@ -83,16 +88,11 @@ def _is_amount(text: str, part: Part) -> bool:
         return False  # "6-oz. ramekin", "12-ounce can": a size
     if _NUMBERED.search(before) or _RESULT.search(before):
         return False
-    if (
-        number.style is Style.WORD
-        and number.low in (1, 2)
-        and text[number.start : number.end].lower() in ("one", "two")
-        and part.unit is None
-    ):
-        if _ONE_AS_PRONOUN.match(after) or re.search(
-            r"\b(?:this|that|the|last|other|first|next|each|every|from|only)\s+$", before, re.IGNORECASE
-        ):
-            return bool(re.match(r"\s+of\b", after)) and not before.endswith("the ")
+    if re.search(r"\bin\s+$", before, re.IGNORECASE) and _PORTIONS.match(after):
+        return False
+    word = text[number.start : number.end].lower()
+    if word in ("one", "two") and part.unit is None and (_ONE_AS_PRONOUN.match(after) or _DEFINITE.search(before)):
+        return bool(re.match(r"\s+of\b", after)) and not before.endswith("the ")
     if text[number.start : number.end].lower() in ("half", "quarter"):
         return re.search(r"\b(?:in|into|by|other|each|the|first|second|cut)\s+$", before, re.IGNORECASE) is None and not after.startswith(
             "-"
@@ -261,7 +261,7 @@ class Action:
         return " ".join([self.verb, *(manner.text for manner in self.manners)])
 
 
-_COATERS: Final = frozenset(["grease", "line", "coat", "butter", "oil", "brush", "spray", "wrap", "cover", "dredge", "glaze", "baste", "rub", "dust", "stuff"])
+_COATERS: Final = words("grease line coat butter oil brush spray wrap cover dredge glaze baste rub dust stuff")
 
 
 def _manner_of(imperative: Imperative) -> tuple[Manner, ...]:
@@ -271,7 +271,7 @@ def _manner_of(imperative: Imperative) -> tuple[Manner, ...]:
             continue
         if manner.word == "applied" and imperative.lemma not in _COATERS:
             continue
-        if manner.word == "in" and imperative.lemma in HEATING - {"melt"}:
+        if manner.word == "in" and (imperative.lemma in HEATING - {"melt"} or (manner.head == "microwave" and imperative.lemma != "melt")):
             continue
         if any(other.start <= manner.start and manner.end <= other.end for other in imperative.manners if other is not manner):
             continue

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.phrases import singular
 
 _IRREGULAR_PLURALS: Final = {
@@ -15,10 +16,28 @@ _IRREGULAR_PLURALS: Final = {
     "shelf": "shelves",
 }
 _SAME: Final = frozenset(
-    ["fish", "salmon", "tuna", "shrimp", "broccoli", "bread", "rice", "garlic", "ginger", "spinach", "celery", "lettuce", "corn", "asparagus", "bacon", "butter", "cheese"]
+    [
+        "fish",
+        "salmon",
+        "tuna",
+        "shrimp",
+        "broccoli",
+        "bread",
+        "rice",
+        "garlic",
+        "ginger",
+        "spinach",
+        "celery",
+        "lettuce",
+        "corn",
+        "asparagus",
+        "bacon",
+        "butter",
+        "cheese",
+    ]
 )
-_MASS: Final = frozenset(["paper", "floss", "string", "foil", "butter", "oil", "hand", "hands", "fingers", "water", "tongs", "scissors", "chopsticks", "gloves"])
-_OES: Final = frozenset(["tomato", "potato", "mango", "hero"])
+_MASS: Final = words("paper floss string foil butter oil hand hands fingers water tongs scissors chopsticks gloves")
+_OES: Final = words("tomato potato mango hero")
 
 
 def plural(word: str) -> str:
@@ -54,9 +73,7 @@ def _like(model: str, word: str) -> str:
     return word.capitalize() if model[:1].isupper() else word
 
 
-_DOUBLED: Final = frozenset(
-    ["cut", "stir", "chop", "trim", "whip", "pat", "dip", "set", "put", "grab", "scrub", "snip", "blot", "rub", "top", "wrap", "drop", "tap", "skim", "slit", "spin", "strip", "pit", "get", "let"]
-)
+_IRREGULAR_GERUNDS: Final = {"saute": "sauteing", "sauté": "sautéing", "puree": "pureeing"}
 
 
 def gerund(verb: str) -> str:
@@ -64,18 +81,20 @@ def gerund(verb: str) -> str:
     lower = verb.lower()
     if lower.endswith("ing") and len(lower) > 5:
         return lower
+    if lower in _IRREGULAR_GERUNDS:
+        return _IRREGULAR_GERUNDS[lower]
     if lower.endswith("ie"):
         return lower[:-2] + "ying"
     if lower.endswith("e") and not lower.endswith(("ee", "oe", "ye")):
         return lower[:-1] + "ing"
-    if lower in _DOUBLED:
+    if re.search(r"(?:^|[^aeiou]|qu)[aeiou][^aeiouwxy]$", lower) and len(re.findall(r"[aeiouy]+", lower.replace("qu", "q"))) == 1:
         return lower + lower[-1] + "ing"
     return lower + "ing"
 
 
 def with_article(noun: str) -> str:
     """``noun`` with a or an."""
-    if re.match(r"(?:a|an|the|your|some)\b", noun) or noun.split()[-1] in _MASS:
+    if re.match(r"(?:a|an|the|your|some)\b", noun) or (" of " not in noun and noun.split()[-1] in _MASS):
         return noun
     return f"{'an' if re.match(r'[aeio]|u(?!ni|se|te)', noun, re.IGNORECASE) else 'a'} {noun}"
 

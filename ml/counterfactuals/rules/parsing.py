@@ -56,7 +56,7 @@ def unlabelled(text: str) -> str:
         return text
     words, rest = match[1].lower().split(), text[match.end() :]
     following = re.findall(r"[a-z]+", rest.lower())
-    if words[0] not in COOKING_VERBS or len(words) > 3:
+    if verb_lemma(words[0]) not in COOKING_VERBS or len(words) > 3:
         return text
     if words[-1] in following:
         return " " * match.end() + rest

@@ -6,17 +6,18 @@ from functools import lru_cache
 from typing import Final
 
 from ml.counterfactuals.amounts import find_durations
-from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, UTENSILS, VESSELS
+from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, PACKAGING, UTENSILS, VESSELS
 from ml.counterfactuals.lexicon.units import SIZE_WORDS, find_unit
 from ml.counterfactuals.lexicon.verbs import CAUSING, CONTROL, COOKING_VERBS, HEATING, MEASURING, PARTICLES, WITH_OBJECT
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.parsing import Token, parse, verb_lemma
 
-_DETERMINERS: Final = frozenset(["the", "a", "an", "this", "that", "these", "those", "all", "both", "each", "every", "your", "their", "his", "her", "its", "some", "any"])
-_PRONOUNS: Final = frozenset(["it", "them", "everything", "this", "these", "those"])
-_OPENERS: Final = frozenset(["in", "on", "once", "when", "while", "after", "before", "if", "using", "with", "as", "meanwhile", "for", "to", "at", "from", "inside", "into", "over", "until"])
+_DETERMINERS: Final = words("the a an this that these those all both each every your their his her its some any")
+_PRONOUNS: Final = words("it them everything this these those")
+_OPENERS: Final = words("in on once when while after before if using with as meanwhile for to at from inside into over until")
 # What a thing is made: "pat the tofu dry", "wipe the pan clean".
 _RESULTS: Final = frozenset({"dry", "clean", "open", "brown", "warm", "cool"})
-_NEVER_VERB: Final = frozenset(["the", "a", "an", "of", "to", "and", "or", "with", "in", "on", "until", "about", "then"])
+_NEVER_VERB: Final = words("the a an of to and or with in on until about then")
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Imperative:
     item: Phrase | None
     manners: tuple[Manner, ...]
     is_negative: bool = False
+    is_caused: bool = False
 
 
 def _starts_noun(tokens: tuple[Token, ...], index: int) -> bool:
@@ -92,7 +94,12 @@ def noun_phrase(text: str, tokens: tuple[Token, ...], index: int, *, join: bool 
         following = tokens[at + 1] if at + 1 < len(tokens) else None
         if _continues(tokens, at, begin, noun, objects):
             last = at
-            if token.is_noun or token.tag in ("VBZ", "VBP", "VB") or (token.tag == "PRP" and token.lower in _PRONOUNS):
+            if (
+                token.is_noun
+                or token.tag in ("VBZ", "VBP", "VB")
+                or (noun == at - 1 and token.lower in COOKING_VERBS)
+                or (token.tag == "PRP" and token.lower in _PRONOUNS)
+            ):
                 noun = at
             at += 1
         elif (noun >= 0 and following is not None and token.tag == "HYPH") or (
@@ -103,7 +110,9 @@ def noun_phrase(text: str, tokens: tuple[Token, ...], index: int, *, join: bool 
             and following.tag in ("NN", "JJ", "VBN", "VBD", "CD", "NNS", "NNP")
         ):
             at += 1
-        elif (noun >= 0 or (last == begin and tokens[begin].tag == "CD")) and join and token.lower == "of" and _starts_noun(tokens, at + 1):
+        elif (
+            (noun >= 0 or (last == begin and tokens[begin].tag == "CD")) and join and token.lower == ("of") and _starts_noun(tokens, at + 1)
+        ):
             inner = noun_phrase(text, tokens, at + 1, join=False, objects=objects)
             if inner is None:
                 break
@@ -141,6 +150,14 @@ def _continues(tokens: tuple[Token, ...], at: int, begin: int, noun: int, object
     following = tokens[at + 1] if at + 1 < len(tokens) else None
     if token.lower in _NEVER_VERB and token.tag != "CD" and token.lower != "and":
         return False
+    if not token.is_noun and noun == at - 1 and token.lower in COOKING_VERBS - _RESULTS | {"extract", "sauce"} and objects:
+        # "tomato puree to the pan", "tortilla roll with ...": a noun read as a verb
+        return following is None or following.tag in ("IN", "TO", ".", ",", "-LRB-")
+    if _in_compound(tokens, at):
+        return True
+    linked = following is not None and (following.lower == "and" or following.tag == "HYPH") and at + 3 < len(tokens)
+    if token.tag == "JJ" and linked and 0 <= noun < at and tokens[at + 2].tag in ("JJ", "NN", "VBN", "CC") and tokens[at + 3].is_noun:
+        return True
     if token.is_noun or token.tag in ("CD", "JJ", "JJR", "JJS", "PRP$", "FW", "$", "NNP", "AFX"):
         return not (
             token.tag.startswith("JJ")
@@ -152,18 +169,13 @@ def _continues(tokens: tuple[Token, ...], at: int, begin: int, noun: int, object
     if token.tag == "POS":
         return noun >= 0
     after_unit = at > begin and (tokens[at - 1].tag == "CD" or find_unit(tokens[at - 1].text) is not None)
-    if token.tag in ("VBN", "VBD", "VBG", "VB", "VBP", "RB") and after_unit and following is not None:
-        if following.is_noun or (following.tag == "JJ" and at + 2 < len(tokens) and tokens[at + 2].is_noun):
-            return True
+    is_modifier = following is not None and (
+        following.is_noun or (following.tag == "JJ" and at + 2 < len(tokens) and tokens[at + 2].is_noun)
+    )
+    if after_unit and is_modifier and token.tag in ("VBN", "VBD", "VBG", "VB", "VBP", "RB"):
+        return True
     if token.lower in _RESULTS and noun >= 0 and (following is None or following.tag in ("IN", ".", ",", "RB")):
         return False
-    if token.tag == "JJ" and following is not None and (following.lower == "and" or following.tag == "HYPH") and noun < at:
-        return (
-            at + 3 < len(tokens) and (tokens[at + 2].tag in ("JJ", "NN", "VBN", "CC")) and any(t.is_noun for t in tokens[at + 3 : at + 6])
-        )
-    if not token.is_noun and noun == at - 1 and token.lower in COOKING_VERBS - _RESULTS | {"extract", "sauce"} and objects:
-        # "tomato puree to the pan", "tortilla roll with ...": a noun read as a verb
-        return following is None or following.tag in ("IN", "TO", ".", ",", "-LRB-")
     if (
         token.lower == "and"
         and noun < at
@@ -184,10 +196,8 @@ def _continues(tokens: tuple[Token, ...], at: int, begin: int, noun: int, object
         # An imperative has no third person before "that" or "until": a plural noun read as a verb ("garlic cloves").
         if token.lemma in ("be", "have", "do") or token.lower in ("is", "are"):
             return False
-        return (
-            (noun >= 0
-            and token.lower.endswith("s"))
-            or (noun < 0 and token.lower.endswith("s") and verb_lemma(token.lower) not in COOKING_VERBS)
+        return (noun >= 0 and token.lower.endswith("s")) or (
+            noun < 0 and token.lower.endswith("s") and verb_lemma(token.lower) not in COOKING_VERBS
         )
     if token.tag == "RB":
         return following is not None and following.tag in ("JJ", "VBN") and noun < 0 and at + 2 < len(tokens) and tokens[at + 2].is_noun
@@ -196,11 +206,23 @@ def _continues(tokens: tuple[Token, ...], at: int, begin: int, noun: int, object
     return token.tag == "CC" and noun < 0 and at > begin and tokens[at - 1].tag == "HYPH"
 
 
+def _in_compound(tokens: tuple[Token, ...], at: int) -> bool:
+    """Whether the token is inside a word written with hyphens that goes on to a noun: "sweet-and-sour sauce"."""
+    first, last = at, at
+    while first > 0 and (tokens[first].tag == "HYPH" or tokens[first - 1].tag == "HYPH") and tokens[first - 1].end == tokens[first].start:
+        first -= 1
+    while last + 1 < len(tokens) and tokens[last + 1].start == tokens[last].end and "HYPH" in (tokens[last].tag, tokens[last + 1].tag):
+        last += 1
+    return last - first >= 2 and last + 1 < len(tokens) and tokens[last + 1].is_noun and tokens[first].tag not in ("IN", "CC")
+
+
 def _joins(tokens: tuple[Token, ...], at: int) -> bool:
     """Whether what follows an "and" or a comma belongs to the same list of things."""
     step = at + 1
     if step < len(tokens) and tokens[at].tag == "," and tokens[step].lower in ("and", "or"):
         step += 1
+    if step < len(tokens) and tokens[step].lower in HAND_TOOLS and tokens[at].lower == "or":
+        return True  # "with a spoon or fork"
     if step >= len(tokens) or not _starts_noun(tokens, step):
         return False
     token = tokens[step]
@@ -277,7 +299,8 @@ def read_imperative(text: str) -> Imperative | None:
     verb_at, item_from = at, None
     lemma = verb_lemma(tokens[at].lower)
     item: Phrase | None = None
-    if lemma in CAUSING:
+    caused = lemma in CAUSING
+    if caused:
         cause = noun_phrase(text, tokens, at + 1, objects=False)
         after = cause.after if cause else at + 1
         after += after < len(tokens) and tokens[after].lower == "to"
@@ -332,19 +355,19 @@ def read_imperative(text: str) -> Imperative | None:
         item = _until_subject(text, tokens, verb_at)
     if item is None and verb_at > at and lemma not in HEATING:
         item = _infinitive_object(text, tokens, verb_at)
-    return Imperative(text, tokens, tokens[verb_at], lemma, verb_at, tokens[verb_end - 1].end, item, manners, negative)
+    return Imperative(text, tokens, tokens[verb_at], lemma, verb_at, tokens[verb_end - 1].end, item, manners, negative, caused)
 
 
 def _particle(text: str, tokens: tuple[Token, ...], at: int) -> int:
     """Index after a particle of the verb: "mix in the flour", "roll up the wrap", but not "mix in a bowl"."""
     if at < len(tokens) and tokens[at].lower in PARTICLES and tokens[at].lower not in ("over", "through"):
-        following = noun_phrase(text, tokens, at + 1, join=False)
+        following = noun_phrase(text, tokens, at + 1)
         if tokens[at].tag == "RP" or tokens[at].lower in ("out", "up", "open", "together", "aside", "away", "apart", "back"):
             return at + 1
         if (
             following is not None
             and tokens[at].lower in ("in", "off", "down")
-            and following.head not in UTENSILS
+            and singular(following.head) not in UTENSILS - PACKAGING
             and following.head not in ("half", "batch", "circle", "heat", "motion", "water", "quarter", "piece")
         ):
             return at + 1
@@ -417,7 +440,7 @@ def _manners(text: str, tokens: tuple[Token, ...], verb_at: int, item: Phrase | 
     index = verb_at + 1
     while index < len(tokens):
         token = tokens[index]
-        if token.lower in ("until", "till", ".", "(") or (token.tag == "." and index + 1 < len(tokens)):
+        if token.lower in ("until", "till", "(") or token.tag == ".":
             break
         if token.lower in _MANNER_WORDS:
             manner = _manner(text, tokens, index)
@@ -439,7 +462,8 @@ def _manner(text: str, tokens: tuple[Token, ...], index: int) -> Manner | None:
             end = _clause_end(tokens, index + 1)
             return Manner(text[tokens[index].start : end].rstrip(), tokens[index].start, end, "by", verb_lemma(following.lower))
         return None
-    phrase = noun_phrase(text, tokens, index + 1, join=word == "into")
+    at = index + 1 + (following.lower in ("about", "roughly", "approximately"))
+    phrase = noun_phrase(text, tokens, at, join=word in ("into", "with", "using"))
     if phrase is None:
         return None
     start = tokens[index].start

@@ -70,11 +70,9 @@ class Timeline:
         window = self.windows[index]
         if index == 0:
             start = max(window.start_s, self.clip_start_s)
-            if len(self.windows) > 1 and window.start_s < self.clip_start_s:
-                return min((max(start, window.start_s) + window.end_s) / 2, self.clip_end_s)
-            later = not lasting and seen_next
             step = self.windows[1].start_s - window.start_s if len(self.windows) > 1 else window.end_s - window.start_s
-            return start + step * (1.5 if later else 0.5)
+            later = not lasting and seen_next and window.end_s - start > step
+            return start + (step * 1.5 if later else min(step, window.end_s - start) / 2)
         covered = min(self.windows[index - 1].end_s, window.end_s)
         return (max(covered, window.start_s) + window.end_s) / 2
 
@@ -92,7 +90,46 @@ class Timeline:
 
 
 FILLERS: Final = frozenset(
-    ["a", "an", "the", "of", "with", "in", "on", "into", "by", "to", "using", "and", "or", "under", "for", "your", "it", "its", "them", "at", "be", "person", "cook", "cooker", "until", "from", "over", "again", "use", "instead", "small", "large", "fine", "medium", "thin", "side", "together", "then"]
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "with",
+        "in",
+        "on",
+        "into",
+        "by",
+        "to",
+        "using",
+        "and",
+        "or",
+        "under",
+        "for",
+        "your",
+        "it",
+        "its",
+        "them",
+        "at",
+        "be",
+        "person",
+        "cook",
+        "cooker",
+        "until",
+        "from",
+        "over",
+        "again",
+        "use",
+        "instead",
+        "small",
+        "large",
+        "fine",
+        "medium",
+        "thin",
+        "side",
+        "together",
+        "then",
+    ]
 )
 
 

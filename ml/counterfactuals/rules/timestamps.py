@@ -13,6 +13,7 @@ from ml.counterfactuals.amounts import Amount, find_numbers, read_amount, read_d
 from ml.counterfactuals.heat import HeatKind, find_heat, read_heat
 from ml.counterfactuals.lexicon.heat import LEVELS
 from ml.counterfactuals.lexicon.verbs import COOKING_VERBS
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.counting import counts_per_slot
 from ml.counterfactuals.rules.timeline import Timeline, Window, content_words, lemmas, read_windows
 
@@ -66,14 +67,49 @@ def _first_run(flags: list[bool], after: int = 0) -> int | None:
 # --- measurement -------------------------------------------------------------------------------------------------------------
 
 _ADDING: Final = frozenset(
-    ["add", "pour", "tip", "crack", "break", "scoop", "dig", "fill", "take", "lift", "turn", "drop", "sprinkle", "squeeze", "spoon", "ladle", "shake", "put", "place", "dip", "empty", "measure", "push", "slide", "throw", "land", "open", "lower", "draw", "tap", "grate", "toss", "fall", "level"]
+    [
+        "add",
+        "pour",
+        "tip",
+        "crack",
+        "break",
+        "scoop",
+        "dig",
+        "fill",
+        "take",
+        "lift",
+        "turn",
+        "drop",
+        "sprinkle",
+        "squeeze",
+        "spoon",
+        "ladle",
+        "shake",
+        "put",
+        "place",
+        "dip",
+        "empty",
+        "measure",
+        "push",
+        "slide",
+        "throw",
+        "land",
+        "open",
+        "lower",
+        "draw",
+        "tap",
+        "grate",
+        "toss",
+        "fall",
+        "level",
+    ]
 )
 _AWAY: Final = re.compile(
-    r"\b(?:away|back in(?:to)?|aside|shut|clos(?:e|es|ed|ing)|cap(?:s|ped)?|screws?|screwed|seals?|sealed|lid|fridge|cupboard|drawer|shelf|rack|bin)\b",
+    r"\b(?:away|back in(?:to)?|aside|shut|clos(?:e|es|ed|ing)|cap(?:s|ped)?|screws?|screwed|seals?|sealed|lid"
+    r"|fridge|cupboard|drawer|shelf|rack|bin)\b",
     re.IGNORECASE,
 )
-_REOPENED: Final = re.compile(r"\b(?:open(?:s|ed)?|brings?|takes? out|pull(?:s|ed)?|twists? open|off|unscrews?|down)\b", re.IGNORECASE)
-_CONTAINERS: Final = frozenset(["jar", "bottle", "carton", "bag", "tin", "packet", "box", "can", "tub", "container", "pack", "block", "bowl"])
+_CONTAINERS: Final = words("jar bottle carton bag tin packet box can tub container pack block bowl")
 
 
 def _measurement(inputs: Inputs, timeline: Timeline) -> float | None:
@@ -330,16 +366,17 @@ def _state(inputs: Inputs, timeline: Timeline, state: str) -> float | None:
 # --- timing ------------------------------------------------------------------------------------------------------------------
 
 _STARTED: Final = re.compile(
-    r"\b(?:press(?:es|ed)?\b.*\bstart|start is pressed|starts? (?:the )?(?:timer|microwave|cooking)|light (?:in \w+ \w+ )?comes on|puts? .* on the (?:burner|stove|hob|fire))",
+    r"\b(?:press(?:es|ed)?\b.*\bstart|start is pressed|starts? (?:the )?(?:timer|microwave|cooking)|light (?:in \w+ \w+ )?comes on"
+    r"|puts? .* on the (?:burner|stove|hob|fire))",
     re.IGNORECASE,
 )
 _ENDED: Final = re.compile(
-    r"\b(?:takes? .*\b(?:off|out)|lifts? (?:out|off)|lifts? .*\bout\b|removes?|scoops? .*\bout\b|scrapes? .*\b(?:into|onto|out)\b|turns? .*\boff|switches? .*\boff"
-    r"|drains?|light goes off|goes dark|says end|beeps|done|stops?|slides? .*\b(?:onto|out)|tips? .*\b(?:onto|out)|pours? .*\b(?:onto|out))\b",
+    r"\b(?:takes? .*\b(?:off|out)|lifts? (?:out|off)|lifts? .*\bout\b|removes?|scoops? .*\bout\b|drains?|light goes off|goes dark|says end"
+    r"|(?:scrapes?|slides?|tips?|pours?) .*\b(?:into|onto|out)\b|turns? .*\boff|switch(?:es)? .*\boff|beeps|done|stops?)\b",
     re.IGNORECASE,
 )
 _INTO: Final = re.compile(r"\b(?:in|into|on|onto|inside)\b", re.IGNORECASE)
-_PUTTING: Final = frozenset(["put", "add", "pour", "tip", "scrape", "drop", "place", "set", "lower", "throw", "slide", "lay", "fall", "empty", "dump", "sink", "crack", "ladle"])
+_PUTTING: Final = words("put add pour tip scrape drop place set lower throw slide lay fall empty dump sink crack ladle")
 _TIMER: Final = re.compile(r"\btimer (?:shows|reads|says|is at|at)\s+(\d+)(?:\s*(?:s|sec|seconds))?\b(?!:)", re.IGNORECASE)
 
 

@@ -6,13 +6,15 @@ from typing import Final
 
 from ml.counterfactuals.amounts import read_amount
 from ml.counterfactuals.heat import HeatKind, read_heat
+from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.changing import in_progress, split_way
 from ml.counterfactuals.rules.inflection import plural, singular_like
 from ml.counterfactuals.rules.parsing import unlabelled
 from ml.counterfactuals.rules.phrases import read_imperative
 
 Inputs = Mapping[str, object]
-_PLURAL_WORDS: Final = frozenset(["them", "these", "those", "everything"])
+_WITH_SETTING: Final = frozenset({"microwave", "oven", "stove", "burner", "hob", "grill", "toaster", "knob", "dial", "griddle", "fryer"})
+_PLURAL_WORDS: Final = words("them these those everything")
 
 
 def _text(inputs: Inputs, name: str) -> str:
@@ -67,7 +69,9 @@ def temperature_feedback(inputs: Inputs) -> str:
         return f"You are using {used.lower()} {noun}, use {asked.lower()} {noun} instead."
     if heat is not None and heat.kind is HeatKind.TURN:
         return f"You did it the wrong way round: {asked[:1].lower()}{asked[1:]}."
-    item = _text(inputs, "kitchen_item") or "heat"
+    item = _text(inputs, "kitchen_item")
+    if not item or item.lower().split()[-1] not in _WITH_SETTING:
+        item = "heat"
     return f"You set {the(item.lower())} to {bare_setting(used)}, set it to {bare_setting(asked)}."
 
 
@@ -91,7 +95,8 @@ def preparation_feedback(inputs: Inputs) -> str:
 
 def _way_feedback(inputs: Inputs, used: str, asked: str, thing: str) -> str:
     if asked in ("covered", "uncovered"):
-        return f"You left {the(thing) if thing else 'it'} {used.lower()}, it should be {asked}."
+        left = the(thing) if thing else "it"
+        return f"You left {left} {used.lower()}, {'they' if _pronoun(thing) == 'them' else 'it'} should be {asked}."
     thing = _short(thing)
     used_verb, used_manner = split_way(_lowered(used))
     asked_verb, asked_manner = split_way(_lowered(asked))
@@ -119,6 +124,8 @@ def _short(thing: str) -> str:
 
 def the(thing: str) -> str:
     """``thing`` with "the", unless it has a determiner or is a pronoun."""
+    if re.match(r"\d[\d./]*-[a-z]", thing):
+        return f"the {thing}"
     if re.match(r"(?:the|a|an|your|it|them|this|that|all|both|each|everything|\d|one|two|three|half)\b", thing, re.IGNORECASE):
         return thing
     return f"the {thing}"
