@@ -83,8 +83,8 @@ def main() -> None:
         "parameters": sum(parameter.numel() for parameter in model.network.parameters()),
         "knows": "The rendered sample kitchen only.",
         "trained_on": "Clean recordings of the sample kitchen's train split: narrations of windows; an instruction (followed or "
-        "counterfactual) with the step's video and remarks, at random seconds, on whether what is seen is as asked; and text rows that "
-        "set instructions beside narrations and give remarks or replies. No speak/silent decisions and no adapter.",
+        "counterfactual) with the step's video and remarks, at random seconds, on whether what is seen is as asked; text rows that "
+        "set instructions beside narrations and give remarks or replies; before that, single seconds classified by the vision tower. No speak/silent decisions and no adapter.",
         "scores": final_scores(model, arguments.windows, arguments.threads),
     }
     write_base(model, arguments.out, made_by)

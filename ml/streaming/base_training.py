@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from ml.sample_kitchen.truth import second_classes
 from ml.streaming.base_rows import BaseRow, comparison_rows, fixed_phrases, narration_row, text_row, vocabulary_sentences
-from ml.streaming.footage import COUNT_CLASSES, Footage
+from ml.streaming.footage import COUNT_CLASSES, SCENES, Footage
 from ml.streaming.layout import Sequence3D, time_string
 from ml.streaming.model import StreamingModel, wrap
 from ml.streaming.tiny import build_network, build_tokenizer
@@ -34,6 +34,9 @@ class BaseTrainingSettings:
     """Of the embedded model only. Rates and shares were chosen on held-out recordings; ``steps`` bound the time."""
 
     seed: int = 0
+    vision_steps: int = 1500
+    vision_blocks: int = 192
+    vision_rate: float = 2e-3
     steps: int = 1500
     narration_rows: int = 16
     comparison_pairs: int = 4
@@ -105,6 +108,48 @@ class AuxiliaryHeads(nn.Module):
         )
 
 
+def pretrain_vision(
+    model: StreamingModel, footage: Footage, settings: BaseTrainingSettings, report: Callable[[dict[str, Any]], None] = lambda row: None
+) -> None:
+    """Teach the vision tower to tell single seconds apart: what is done, what can be counted, which things are in view.
+
+    A block costs a quarter of what it costs inside a language model's sequence, and blocks drawn at random are more varied than windows.
+    The linear heads on the concatenated tokens of a block are thrown away.
+    """
+    torch.manual_seed(settings.seed)
+    generator = np.random.default_rng(settings.seed)
+    places = np.array([(index, second) for index, frames in enumerate(footage.frames) for second in range(len(frames) // 2)])
+    sizes = (len(second_classes()), COUNT_CLASSES, len(SCENES))
+    width = model.patches.tokens_per_block * model.hidden_size
+    heads = nn.ModuleList(nn.Sequential(nn.LayerNorm(width), nn.Linear(width, size)) for size in sizes)
+    optimizer = torch.optim.AdamW(
+        [*model.core.visual.parameters(), *heads.parameters()], lr=settings.vision_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay
+    )
+    recent: list[list[float]] = []
+    began = time.monotonic()
+    for step in range(1, settings.vision_steps + 1):
+        share = min(1.0, step / settings.warmup_steps) * max(settings.final_share, 1 - step / settings.vision_steps)
+        for group in optimizer.param_groups:
+            group["lr"] = settings.vision_rate * share
+        chosen = places[generator.integers(0, len(places), settings.vision_blocks)]
+        frames = np.concatenate([footage.frames[index][2 * second : 2 * second + 2] for index, second in chosen])
+        features = model.encode_blocks(torch.from_numpy(frames)).flatten(1)
+        labels = [footage.labels[index] for index, _ in chosen]
+        truths = [
+            torch.tensor([int(values[second]) for values, (_, second) in zip(column, chosen, strict=True)])
+            for column in ([one.actions for one in labels], [one.counts for one in labels], [one.scenes for one in labels])
+        ]
+        losses = [functional.cross_entropy(head(features), truth, ignore_index=-1) for head, truth in zip(heads, truths, strict=True)]
+        optimizer.zero_grad(set_to_none=True)
+        torch.stack(losses).sum().backward()
+        nn.utils.clip_grad_norm_(model.core.visual.parameters(), settings.clip_norm)
+        optimizer.step()
+        recent.append([loss.item() for loss in losses])
+        if step % 100 == 0:
+            means = dict(zip(("action", "count", "scene"), map(float, np.mean(recent[-100:], axis=0).round(4)), strict=True))
+            report({"vision_step": step, "elapsed_s": round(time.monotonic() - began, 1), **means})
+
+
 def forward_rows(rows: list[Row], model: StreamingModel, auxiliary: AuxiliaryHeads) -> tuple[torch.Tensor, torch.Tensor]:
     """(text loss, auxiliary loss) of rows; the auxiliary loss is 0 for rows without video."""
     # The rows of a comparison pair show the same frames; they are encoded once.
@@ -145,6 +190,7 @@ def train_base(
         tokenizer = build_tokenizer(vocabulary_sentences(footage.recordings), fixed_phrases())
         start = wrap(build_network(tokenizer, seed=settings.seed), tokenizer, name="embedded")
     model = start
+    pretrain_vision(model, footage, settings, report)
     auxiliary = AuxiliaryHeads(model.hidden_size)
     parameters = [*model.network.parameters(), *auxiliary.parameters()]
     decayed = [parameter for parameter in parameters if parameter.ndim > 1]

@@ -11,21 +11,23 @@ from pathlib import Path
 import numpy as np
 
 from ml.sample_kitchen.script import Recording, make_recording, training_recordings
-from ml.sample_kitchen.truth import second_counts, second_labels
+from ml.sample_kitchen.truth import second_counts, second_labels, step_in_view
 from ml.sample_kitchen.video_file import write_video
-from ml.sample_kitchen.world import KitchenSplit
+from ml.sample_kitchen.world import SEEN_ITEMS, KitchenSplit
 from ml.streaming.tiny import FRAME_SIDE
 
 FRAMES_PER_SECOND = 2
 COUNT_CLASSES = 8
+SCENES = tuple((kind, item) for kind, items in SEEN_ITEMS.items() for item in items)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Truth of a recording per second [T]: class of the action (-1 unknown) and what can be counted in the picture."""
+    """Truth of a recording per second [T]: class of the action, what can be counted, and which things are in view; -1 is unknown."""
 
     actions: np.ndarray
     counts: np.ndarray
+    scenes: np.ndarray
 
 
 @dataclass
@@ -41,7 +43,11 @@ class Footage:
 
 
 def labels_of(recording: Recording) -> Labels:
-    return Labels(second_labels(recording), np.clip(second_counts(recording), 0, COUNT_CLASSES - 1))
+    actions = second_labels(recording)
+    in_view = [step_in_view(recording, second + 0.25).instruction for second in range(len(actions))]
+    places = {scene: number for number, scene in enumerate(SCENES)}
+    scenes = np.array([places.get((one.kind, one.item), -1) for one in in_view], dtype=np.int64)
+    return Labels(actions, np.clip(second_counts(recording), 0, COUNT_CLASSES - 1), scenes)
 
 
 def film(recording: Recording, rate: int = FRAMES_PER_SECOND, side: int = FRAME_SIDE) -> np.ndarray:
