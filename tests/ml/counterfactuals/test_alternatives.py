@@ -1,0 +1,91 @@
+import pytest
+
+from ml.counterfactuals.lexicon.alternatives import PREPARATIONS, TECHNIQUES
+from ml.counterfactuals.rules.changing import alternative_preparation, alternative_technique, rewrite, split_way
+from ml.counterfactuals.rules.inflection import gerund, mend_articles, plural, singular_like
+from ml.counterfactuals.ways import same_way
+
+
+@pytest.mark.parametrize("table", [TECHNIQUES, PREPARATIONS])
+def test_no_alternative_means_the_same(table):
+    for verb, ways in table.items():
+        for way in ways:
+            assert way.verb != verb or way.manner
+            assert not same_way(verb, f"{way.verb} {way.manner or ''}".strip()), (verb, way)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "alternative", "expected"),
+    [
+        ("Slice the carrot with a knife.", "technique", "grate", "Grate the carrot."),
+        ("Cut the onion into thin strips", "technique", "cut into cubes", "Cut the onion into cubes"),
+        ("Beat the eggs with a whisk.", "technique", "stir with a spoon", "Stir the eggs with a spoon."),
+        ("Beat the eggs with a whisk.", "preparation", "beat with a fork", "Beat the eggs with a fork."),
+        ("Grease the tin with butter.", "preparation", "line with parchment paper", "Line the tin with parchment paper."),
+        ("Keep mixing with a spatula for 3 minutes", "technique", "whisk", "Keep whisking for 3 minutes"),
+        ("Simmer the soup, covered, for 5 minutes", "preparation", "uncovered", "Simmer the soup, uncovered, for 5 minutes"),
+        ("Stir the jam in the bowl.", "technique", "fold", "Fold the jam in the bowl."),
+    ],
+)
+def test_rewriting(text, kind, alternative, expected):
+    assert rewrite(text, kind, alternative) == expected
+
+
+@pytest.mark.parametrize("text", ["Boil the water", "Crack the egg into the bowl", "Grate the filter", "Let the coffee drain into the mug"])
+def test_impossible_alternatives_are_not_made(text):
+    made = alternative_technique(text, "")
+    assert made is None or rewrite(text, "technique", made) is not None
+    if text.startswith(("Boil", "Let")):
+        assert made is None
+
+
+@pytest.mark.parametrize(
+    "text", ["Slice the carrot.", "Dice the beet.", "Grate the potato.", "Whisk the egg", "Cut the onion into two pieces"]
+)
+def test_preparation_and_technique_propose_different_things(text):
+    technique, preparation = alternative_technique(text, ""), alternative_preparation(text)
+    assert technique is not None
+    assert technique != preparation
+
+
+def test_alternatives_are_the_same_every_time():
+    assert {alternative_technique("Chop the onion", "") for _ in range(5)} == {alternative_technique("Chop the onion", "")}
+
+
+@pytest.mark.parametrize(
+    ("verb", "doing"),
+    [("cut", "cutting"), ("slice", "slicing"), ("whisk", "whisking"), ("flip", "flipping"), ("season", "seasoning"), ("tie", "tying")],
+)
+def test_gerunds(verb, doing):
+    assert gerund(verb) == doing
+
+
+@pytest.mark.parametrize(
+    ("one", "many"), [("egg", "eggs"), ("tomato", "tomatoes"), ("berry", "berries"), ("leaf", "leaves"), ("radish", "radishes")]
+)
+def test_plurals(one, many):
+    assert plural(one) == many
+    assert singular_like(many) == one
+
+
+def test_articles_follow_the_next_word():
+    assert mend_articles("with a egg and an spoon, an hour") == "with an egg and a spoon, an hour"
+
+
+def test_ways_come_apart():
+    assert split_way("stir with a spoon") == ("stir", "with a spoon")
+    assert split_way("dice") == ("dice", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("chop", "cut", True),
+        ("mix", "stir", True),
+        ("slice", "dice", False),
+        ("beat with a whisk", "beat with a fork", False),
+        ("Stir", "fold", False),
+    ],
+)
+def test_synonyms_are_told(old, new, same):
+    assert same_way(old, new) is same

@@ -1,0 +1,63 @@
+import pytest
+
+from ml.counterfactuals.registry import MISTAKE_RULES, Stage, prompt_hash, render_prompt
+from ml.counterfactuals.rules.functions import FUNCTIONS
+from ml.errors import InputError
+from ml.vocabulary import DIRECTIONS, MistakeType
+
+INPUTS = {
+    "instruction": "Add 3 scoops of cocoa.",
+    "counterfactual_instruction": "Add 2 scoops of cocoa.",
+    "ingredient": "cocoa",
+    "quantity": "3 scoops",
+    "counterfactual_quantity": "2 scoops",
+    "narrations": [{"start_s": 0.0, "end_s": 10.0, "text": "The person adds 3 scoops of cocoa."}],
+    "options": [2.5, 7.5],
+    "clip_start_s": 0.0,
+    "clip_end_s": 10.0,
+    "minimum_change_s": 15.0,
+}
+
+
+@pytest.mark.parametrize("mistake_type", list(MistakeType))
+def test_every_type_has_its_prompts_and_rules(mistake_type):
+    rules = MISTAKE_RULES[mistake_type]
+    assert set(rules.prompts.timestamp) == set(rules.prompts.feedback) == set(DIRECTIONS[mistake_type])
+    assert rules.proposes or set(rules.prompts.change) == set(DIRECTIONS[mistake_type])
+    for stage in Stage:
+        if stage is Stage.CHANGE and rules.proposes:
+            continue
+        assert f"{stage}.{mistake_type}" in FUNCTIONS
+        for direction in DIRECTIONS[mistake_type]:
+            system, prompt = render_prompt(stage, mistake_type, INPUTS | {"direction": direction})
+            assert system
+            assert "$" not in prompt
+
+
+def test_a_prompt_shows_its_inputs():
+    _, prompt = render_prompt("timestamp", "measurement", INPUTS | {"direction": "smaller"})
+    for part in ("Add 2 scoops of cocoa.", "0 s to 10 s: The person adds 3 scoops of cocoa.", "2.5, 7.5", "{'timestamp'"):
+        assert part in prompt
+
+
+def test_directions_follow_the_sense_of_the_video():
+    """The counterfactual is what was asked; the plain field is what the person does."""
+    _, smaller = render_prompt("timestamp", "measurement", INPUTS | {"direction": "smaller"})
+    assert "asks for 2 scoops of cocoa. The person goes on to 3 scoops" in smaller
+    _, greater = render_prompt("timestamp", "measurement", INPUTS | {"direction": "greater"})
+    assert "asks for 2 scoops of cocoa. The person uses only 3 scoops" in greater
+
+
+def test_hashes_tell_types_apart():
+    assert len({prompt_hash(t) for t in MistakeType} | {prompt_hash()}) == len(MistakeType) + 1
+
+
+@pytest.mark.parametrize(("stage", "mistake_type"), [("guess", "timing"), ("extract", "colour"), ("change", "preparation")])
+def test_unknown_names_are_told(stage, mistake_type):
+    with pytest.raises(InputError):
+        render_prompt(stage, mistake_type, INPUTS)
+
+
+def test_a_direction_of_another_type_is_told():
+    with pytest.raises(InputError, match="lower, higher"):
+        render_prompt("change", "temperature", INPUTS | {"direction": "smaller"})
