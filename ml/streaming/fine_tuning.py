@@ -154,7 +154,7 @@ def new_tuned(base: StreamingModel, settings: FineTuneSettings) -> Tuned:
     model = add_lora(base, settings.lora_rank, settings.lora_alpha, settings.lora_dropout, settings.seed)
     if settings.gradient_checkpointing:
         # Not reentrant: the reentrant form gives no gradient at all when its inputs (frozen embeddings) need none.
-        model.core.language_model.gradient_checkpointing_enable({"use_reentrant": False})
+        model.core.language_model.activation_checkpointing_enable({"use_reentrant": False})
     torch.manual_seed(settings.seed + 1)
     return Tuned(model, SpeakHead(model.hidden_size).to(model.device))
 

@@ -4,6 +4,7 @@ import os
 from fractions import Fraction
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
@@ -18,6 +19,9 @@ from ml.streaming.samples import TrainingSample
 from ml.streaming.tiny import build_network, build_tokenizer
 
 torch.set_num_threads(1)
+# A shared machine may stall any example for longer than hypothesis allows by default.
+hypothesis.settings.register_profile("streaming", deadline=None)
+hypothesis.settings.load_profile("streaming")
 
 
 @pytest.fixture(scope="session")

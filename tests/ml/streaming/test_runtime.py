@@ -126,16 +126,28 @@ def test_two_assistants_share_a_model_without_mixing(speaker):
 
 @pytest.mark.parametrize("keep_context", [False, True])
 def test_several_steps_in_one_stream(model, keep_context):
-    speaker = half_speaking(model, RuntimeSettings(min_gap_s=0.0, max_reply_tokens=4, keep_context=keep_context))
-    speaker = replace(speaker, thresholds=Thresholds(1.0, speaker.thresholds.success))
+    """Every block ends a step; with the context kept, scores are those of one full forward over the whole recipe."""
+    torch.manual_seed(1)
+    head = SpeakHead(model.hidden_size)
+    torch.nn.init.normal_(head.speak.weight, std=0.3)
+    settings = RuntimeSettings(min_gap_s=0.0, max_reply_tokens=4, keep_context=keep_context)
+    speaker = SpeakingModel(model, head.eval(), Thresholds(1.0, 0.0), settings)
     assistant = StreamingAssistant(speaker)
     assistant.start(REQUESTS[0], 0.0)
-    completed, video = [], frames(80, 1)
-    for block in range(40):
+    said, video = [], frames(12, 1)
+    for block in range(6):
         for one in assistant.observe(video[2 * block : 2 * block + 2], [block, block + 0.5]):
-            completed.append(one.t_s)
-            assistant.give_instruction(REQUESTS[len(completed) % 3], one.t_s)
-    assert len(completed) > 1
+            said.append(one)
+            assistant.give_instruction(REQUESTS[len(said) % 3], one.t_s)
+    assert [one.t_s for one in said] == [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
+    sequence = assistant._sequence
+    if keep_context:
+        hidden, _ = model.hidden_states([sequence], [model.encode_video(video)])
+        speak, feedback = speaker.probabilities(hidden[0, sequence.block_ends])
+        expected = [p * (1 - f) for p, f in zip(speak, feedback, strict=True)]
+        assert [one.score for one in said] == pytest.approx(expected, abs=1e-4)
+    else:
+        assert sequence.block_ends == []
 
 
 def test_after_success_it_is_silent_until_the_next_instruction(model):
@@ -164,7 +176,10 @@ def test_untuned_base_is_an_assistant_like_any_other(model):
     speaker = replace_thresholds(speaker, 0.3)
     made = streams(model, 4)
     batched = messages_for_steps(speaker, made)
-    assert [messages.utterances for messages in batched] == pytest.approx([run_cached(speaker, stream, seed)[0] for seed, stream in enumerate(made)])
+    for seed, (stream, messages) in enumerate(zip(made, batched, strict=True)):
+        said = run_cached(speaker, stream, seed)[0]
+        assert [(one.t_s, one.kind, one.text) for one in said] == [(one.t_s, one.kind, one.text) for one in messages.utterances]
+    assert any(messages.utterances for messages in batched)
 
 
 def replace_thresholds(speaker: UntunedSpeaker, value: float) -> UntunedSpeaker:
@@ -181,11 +196,12 @@ def test_thresholds_come_from_validation_and_are_kept(speaker, samples, features
 
 def test_picking_separates_what_can_be_separated(speaker, samples, features, monkeypatch):
     """A head that is right, but at low probabilities, needs low thresholds."""
+
     def perfect(speaker, streams):
         results = []
         for sample, stream in zip(samples, streams, strict=True):
             due_s, kind, _ = sample.messages[0]
-            near = [times[-1] >= due_s for times in stream.times_s]
+            near = [times[-1] >= min(due_s, stream.times_s[-1][-1]) for times in stream.times_s]
             results.append(([0.3 if here else 0.01 for here in near], [0.9 if kind == "feedback" else 0.1] * len(near)))
         return results
 
