@@ -196,7 +196,7 @@ def change_heat(setting: str, lower: bool, pick: Callable[[int], int], wordy_deg
             return _changed_degrees(setting, heat, lower, pick)
         case HeatKind.PERCENT:
             value = heat.readings[0].number.low
-            choices = [v for v in (30, 50, 70, 80, 100) if (v <= value - 20 if lower else v >= value + 20)]
+            choices = [Fraction(v) for v in (30, 50, 70, 80, 100) if (v <= value - 20 if lower else v >= value + 20)]
         case _:
             value = heat.readings[0].number.low
             top = next((top for word, top in _DIAL_TOP.items() if word in setting.lower()), max(6, int(value) + 2))

@@ -44,7 +44,7 @@ def fill(template: str, inputs: Mapping[str, object]) -> str:
 
 def _shown(name: str, value: object) -> str:
     if name == "narrations" and isinstance(value, Sequence):
-        return "\n".join(f"{row['start_s']:g} s to {row['end_s']:g} s: {row['text']}" for row in value)  # type: ignore[index]
+        return "\n".join(f"{row['start_s']:g} s to {row['end_s']:g} s: {row['text']}" for row in value)
     if name == "options" and isinstance(value, Sequence):
         return ", ".join(f"{float(option):g}" for option in value)
     if isinstance(value, float):

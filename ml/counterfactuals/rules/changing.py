@@ -177,8 +177,8 @@ def rewrite(instruction: str, kind: str, alternative: str) -> str | None:
     if new_manner is None:
         edits += [(_before_space(instruction, m.start), m.end, "") for m in replaced if m.word != "applied"]
     elif replaced:
-        first, *others = replaced
-        edits.append((first.start, first.end, new_manner))
+        leading, *others = replaced
+        edits.append((leading.start, leading.end, new_manner))
         edits += [(_before_space(instruction, m.start), m.end, "") for m in others]
     else:
         at = item.end if item is not None and item.start >= end else (joined or end)

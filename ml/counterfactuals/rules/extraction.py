@@ -173,7 +173,7 @@ def _preceding(text: str, tokens: tuple[Token, ...], before: int) -> Phrase | No
     return Phrase(text[start:end], start, end, tokens[last].lemma, first, last + 1)
 
 
-_CASE: Final = re.compile(r"\b(?:if|every|check(?:ing)?\s+after|after\s+every)\b[^.;,)]*$", re.IGNORECASE)
+_CASE: Final = re.compile(r"\b(?:if\b[^.;)]*|(?:every|check(?:ing)?\s+after|after\s+every)\b[^.;,)]*)$", re.IGNORECASE)
 
 
 def find_timing(instruction: str) -> Duration | None:

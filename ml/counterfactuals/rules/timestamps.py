@@ -15,6 +15,8 @@ from ml.counterfactuals.lexicon.heat import LEVELS
 from ml.counterfactuals.lexicon.verbs import COOKING_VERBS
 from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.counting import counts_per_slot
+from ml.counterfactuals.rules.parsing import verb_lemma
+from ml.counterfactuals.rules.phrases import singular
 from ml.counterfactuals.rules.timeline import Timeline, Window, content_words, lemmas, read_windows
 
 Inputs = Mapping[str, object]
@@ -55,8 +57,6 @@ def _mentions(sentence: str, thing: str) -> bool:
 
 def _head(thing: str) -> str:
     words = re.findall(r"[a-z]+", thing.lower())
-    from ml.counterfactuals.rules.phrases import singular
-
     return singular(words[-1]) if words else ""
 
 
@@ -186,10 +186,20 @@ def _by_counts(
     return timeline.option_at(last_s + 5.0)
 
 
+_TAKING_MORE: Final = re.compile(r"\b(?:another|again|second|third|fourth|fifth|next|out|from|more)\b", re.IGNORECASE)
+
+
 def _adds(window: Window, ingredient: str) -> bool:
     for sentence in window.sentences:
-        found = lemmas(sentence)
-        if _mentions(sentence, ingredient) and found & _ADDING and not _is_away(sentence):
+        verbs = lemmas(sentence) & _ADDING
+        # To take or lift something adds nothing unless it comes out of where it is kept.
+        if (
+            verbs <= {"take", "lift", "open", "lower", "put", "place"}
+            and not (verbs and _TAKING_MORE.search(sentence))
+            and not verbs & {"put", "place"}
+        ):
+            continue
+        if verbs and _mentions(sentence, ingredient) and not _is_away(sentence):
             return True
     return False
 
@@ -230,7 +240,9 @@ def _away_from(timeline: Timeline, ingredient: str, first: int) -> int | None:
 def _is_opening(sentence: str) -> bool:
     return bool(
         re.search(
-            r"\b(?:unscrews?|twists? (?:open|the lid off)|opens?|takes? (?:the )?lid off|out of the (?:fridge|cupboard|drawer))\b", sentence
+            r"\b(?:unscrews?|twists? (?:open|the lid off)|opens? (?:the|a) (?:jar|bottle|carton|bag|tin|packet|lid)|takes? (?:the )?lid off"
+            r"|out of the (?:fridge|cupboard|drawer))\b",
+            sentence,
         )
     )
 
@@ -248,20 +260,8 @@ def _way(inputs: Inputs, timeline: Timeline) -> float | None:
     words = content_words(used) - content_words(thing)
     if not words:
         words = content_words(used)
-    scores = []
-    for window in timeline.windows:
-        best = 0.0
-        found = lemmas(window.text)
-        named = bool(thing) and _mentions(window.text, thing)
-        for sentence in window.sentences:
-            hits = len(words & lemmas(sentence))
-            if named and not _mentions(sentence, thing) and hits:
-                hits = max(hits - 0.5, 0.5)
-            best = max(best, float(hits))
-        if not named and best < 2:
-            best = 0.0
-        scores.append(best + (1.0 if named and best else 0.0))
-        del found
+    verb = verb_lemma(used.split()[0]) if used else ""
+    scores = [_way_score(window, words, verb, thing) for window in timeline.windows]
     top = max(scores)
     if top < 1.5:
         return _any_work(timeline, thing)
@@ -272,6 +272,21 @@ def _way(inputs: Inputs, timeline: Timeline) -> float | None:
             if at >= timeline.clip_start_s - 2.5:
                 return timeline.option_at(at)
     return None
+
+
+def _way_score(window: Window, words: frozenset[str], verb: str, thing: str) -> float:
+    """How much of the way of doing a window tells. The thing counts as one more word; without it, tools alone say little."""
+    named = bool(thing) and _mentions(window.text, thing)
+    best = 0.0
+    for sentence in window.sentences:
+        hits = words & lemmas(sentence)
+        score = float(len(hits))
+        if named and score and not _mentions(sentence, thing):
+            score = max(score - 0.5, 0.5)
+        if not named:
+            score -= 0.5 if verb in hits else 1.5
+        best = max(best, score)
+    return best + (1.0 if named and best else 0.0)
 
 
 def _any_work(timeline: Timeline, thing: str) -> float | None:

@@ -10,10 +10,9 @@ from ml.counterfactuals.amounts import (
     change_duration,
     find_durations,
     find_numbers,
-    read_amount,
-    read_duration,
     write_number,
 )
+from tests.ml.counterfactuals.readings import amount, duration
 
 
 def first(n: int) -> int:
@@ -55,23 +54,23 @@ def test_written_numbers_read_back(whole, rest, style):
     st.integers(0, 99),
 )
 def test_changed_amount_lies_outside(value, unit, smaller, choice):
-    amount = read_amount(f"{write_number(value, Style.SLASH)} {unit}".strip())
-    changed = change_amount(amount, smaller, lambda n: choice % n)
+    given_amount = amount(f"{write_number(value, Style.SLASH)} {unit}".strip())
+    changed = change_amount(given_amount, smaller, lambda n: choice % n)
     if changed is not None:
-        new = read_amount(changed)
-        assert 0 < new.high < amount.low if smaller else new.low > amount.high
-        assert (new.parts[0].unit and new.parts[0].unit.name) == (amount.parts[0].unit and amount.parts[0].unit.name)
+        new = amount(changed)
+        assert 0 < new.high < given_amount.low if smaller else new.low > given_amount.high
+        assert (new.parts[0].unit and new.parts[0].unit.name) == (given_amount.parts[0].unit and given_amount.parts[0].unit.name)
 
 
 def test_vulgar_fraction_never_becomes_a_large_number():
     for smaller in (True, False):
-        changed = change_amount(read_amount("2½ tablespoons"), smaller, first)
+        changed = change_amount(amount("2½ tablespoons"), smaller, first)
         assert "21/2" not in changed
-        assert (read_amount(changed).high < Fraction(5, 2)) is smaller
+        assert (amount(changed).high < Fraction(5, 2)) is smaller
 
 
 def test_dual_units_change_by_one_ratio():
-    new = read_amount(change_amount(read_amount("1/4 block or 3 ounces"), False, first))
+    new = amount(change_amount(amount("1/4 block or 3 ounces"), False, first))
     assert [part.number.low for part in new.parts] == [Fraction(1, 2), Fraction(6)]
 
 
@@ -86,13 +85,13 @@ def test_dual_units_change_by_one_ratio():
     ],
 )
 def test_units_agree_with_their_number(text, smaller, expected):
-    assert change_amount(read_amount(text), smaller, first) == expected
+    assert change_amount(amount(text), smaller, first) == expected
 
 
 def test_whole_things_are_not_halved_unless_they_can_be():
-    assert change_amount(read_amount("1"), True, first) is None
-    assert change_amount(read_amount("1"), True, first, halvable=True) == "1/2"
-    assert change_amount(read_amount("1 scoop"), True, first, halvable=True) is None
+    assert change_amount(amount("1"), True, first) is None
+    assert change_amount(amount("1"), True, first, halvable=True) == "1/2"
+    assert change_amount(amount("1 scoop"), True, first, halvable=True) is None
 
 
 @pytest.mark.parametrize(
@@ -110,8 +109,8 @@ def test_whole_things_are_not_halved_unless_they_can_be():
     ],
 )
 def test_durations(text, low, high):
-    duration = read_duration(text)
-    assert (duration.low_s, duration.high_s) == (low, high)
+    stated = duration(text)
+    assert (stated.low_s, stated.high_s) == (low, high)
 
 
 def test_two_durations_apart_stay_two():
@@ -120,19 +119,19 @@ def test_two_durations_apart_stay_two():
 
 @given(st.integers(2, 7200), st.booleans(), st.sampled_from([2.0, 15.0]), st.integers(0, 99), st.sampled_from(["seconds", "minutes"]))
 def test_changed_duration_keeps_the_minimum(value, smaller, minimum, choice, unit):
-    duration = read_duration(f"{value} {unit}")
-    changed = change_duration(duration, smaller, minimum, lambda n: choice % n)
+    stated = duration(f"{value} {unit}")
+    changed = change_duration(stated, smaller, minimum, lambda n: choice % n)
     if changed is not None:
-        new = read_duration(changed)
+        new = duration(changed)
         assert new.low_s > 0
-        assert (duration.low_s - new.high_s if smaller else new.low_s - duration.high_s) >= minimum
+        assert (stated.low_s - new.high_s if smaller else new.low_s - stated.high_s) >= minimum
 
 
 def test_no_shorter_time_is_left_below_the_minimum():
-    assert change_duration(read_duration("10 seconds"), True, 15.0, first) is None
-    assert read_duration(change_duration(read_duration("10 seconds"), True, 2.0, first)).high_s <= 8
+    assert change_duration(duration("10 seconds"), True, 15.0, first) is None
+    assert duration(change_duration(duration("10 seconds"), True, 2.0, first)).high_s <= 8
 
 
 def test_more_is_kept():
-    assert change_duration(read_duration("1 more minute"), False, 15.0, first) == "90 more seconds"
-    assert change_duration(read_duration("1 more minute"), False, 15.0, lambda n: n - 1) == "2 more minutes"
+    assert change_duration(duration("1 more minute"), False, 15.0, first) == "90 more seconds"
+    assert change_duration(duration("1 more minute"), False, 15.0, lambda n: n - 1) == "2 more minutes"

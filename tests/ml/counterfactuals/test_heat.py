@@ -1,6 +1,7 @@
 import pytest
 
-from ml.counterfactuals.heat import HeatKind, change_heat, find_heat, read_heat
+from ml.counterfactuals.heat import HeatKind, change_heat, find_heat
+from tests.ml.counterfactuals.readings import heat
 
 
 def first(n: int) -> int:
@@ -22,8 +23,8 @@ def first(n: int) -> int:
     ],
 )
 def test_settings_are_found(text, kind, found):
-    heat = find_heat(text)[0]
-    assert (heat.kind, heat.text) == (kind, found)
+    setting = find_heat(text)[0]
+    assert (setting.kind, setting.text) == (kind, found)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_changes_go_the_right_way_in_every_unit(text, lower):
     changed = change_heat(text, lower, first)
     if changed is None:
         return
-    old, new = read_heat(text), read_heat(changed)
+    old, new = heat(text), heat(changed)
     assert new.rank < old.rank if lower else new.rank > old.rank
     assert len(new.readings) == len(old.readings)
     for before, after in zip(old.readings, new.readings, strict=True):

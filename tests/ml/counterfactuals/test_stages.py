@@ -3,8 +3,6 @@ import json
 import polars as pl
 import pytest
 
-from ml.counterfactuals.amounts import read_amount, read_duration
-from ml.counterfactuals.heat import read_heat
 from ml.counterfactuals.moments import feedback_slots
 from ml.counterfactuals.rules.functions import FUNCTIONS
 from ml.counterfactuals.stages import as_fields, extract_attributes, infer_feedback_timestamps, make_counterfactuals, pair_id
@@ -13,6 +11,7 @@ from ml.llm.client import Client
 from ml.tables.declared import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
 from ml.vocabulary import MistakeType, Status
 from tests.ml.counterfactuals.conftest import make_narrations, make_steps
+from tests.ml.counterfactuals.readings import amount, duration, heat
 
 KITCHEN = (
     "Add 3 scoops of cocoa to the bowl.",
@@ -51,13 +50,13 @@ def test_directions_have_their_sense(client):
     made = COUNTERFACTUALS.check(pairs(client, *KITCHEN))
     for direction, sign in (("smaller", -1), ("greater", 1)):
         fields = as_fields(one(made, "measurement", direction)["fields"])
-        assert (read_amount(fields["counterfactual_quantity"]).low - read_amount(fields["quantity"]).low) * sign > 0
+        assert (amount(fields["counterfactual_quantity"]).low - amount(fields["quantity"]).low) * sign > 0
         fields = as_fields(one(made, "timing", direction)["fields"])
-        change = read_duration(fields["counterfactual_amount_of_time"]).low_s - read_duration(fields["amount_of_time"]).low_s
+        change = duration(fields["counterfactual_amount_of_time"]).low_s - duration(fields["amount_of_time"]).low_s
         assert change * sign >= 2
     for direction, sign in (("lower", -1), ("higher", 1)):
         fields = as_fields(one(made, "temperature", direction)["fields"])
-        assert (read_heat(fields["counterfactual_heat_setting"]).rank - read_heat(fields["heat_setting"]).rank) * sign > 0
+        assert (heat(fields["counterfactual_heat_setting"]).rank - heat(fields["heat_setting"]).rank) * sign > 0
 
 
 def test_feedback_tells_what_is_wrong_and_what_was_asked(client):
@@ -68,7 +67,7 @@ def test_feedback_tells_what_is_wrong_and_what_was_asked(client):
     assert f"more than {asked} of cocoa" in less["feedback"]
     more = one(made, "measurement", "greater")
     assert "only 3 scoops of cocoa" in more["feedback"]
-    assert one(made, "technique", "alternative")["feedback"].startswith("You are")
+    assert set(made.filter(pl.col("mistake_type") == "technique")["feedback"].drop_nulls().str.slice(0, 7)) == {"You are"}
     assert all("\n" not in text for text in made["feedback"].drop_nulls())
 
 
@@ -100,7 +99,7 @@ def test_until_in_another_sentence_bars_nothing(client):
 def test_a_range_in_two_units_changes_as_a_whole(client):
     made = pairs(client, "Heat the water to 195-205 °F or 91-96 °C")
     lower = one(made, "temperature", "lower")
-    new = read_heat(as_fields(lower["fields"])["counterfactual_heat_setting"])
+    new = heat(as_fields(lower["fields"])["counterfactual_heat_setting"])
     assert [reading.unit for reading in new.readings] == ["F", "C"]
     assert new.readings[0].number.high < 195
     assert new.readings[1].number.high < 91
@@ -108,8 +107,8 @@ def test_a_range_in_two_units_changes_as_a_whole(client):
 
 def test_a_duration_range_is_left_as_a_whole(client):
     made = pairs(client, "Fry the peas for 2-3 minutes", minimum_s=15.0)
-    assert read_duration(as_fields(one(made, "timing", "smaller")["fields"])["counterfactual_amount_of_time"]).high_s <= 105
-    assert read_duration(as_fields(one(made, "timing", "greater")["fields"])["counterfactual_amount_of_time"]).low_s >= 195
+    assert duration(as_fields(one(made, "timing", "smaller")["fields"])["counterfactual_amount_of_time"]).high_s <= 105
+    assert duration(as_fields(one(made, "timing", "greater")["fields"])["counterfactual_amount_of_time"]).low_s >= 195
 
 
 def test_to_taste_is_no_amount(client):
@@ -190,7 +189,7 @@ TOLD = (
     "The person adds 1 scoop of cocoa to the bowl.",
     "The person adds 2 scoops of cocoa to the bowl.",
     "The person adds 2 scoops of cocoa to the bowl. The person puts the cocoa away.",
-    "The person puts the cocoa away. The person wipes the counter.",
+    "The person adds 1 scoop of cocoa to the bowl. The person puts the cocoa away.",
 )
 
 
