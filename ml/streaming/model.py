@@ -158,11 +158,24 @@ def load_model(
     ``height`` and ``width`` in pixels default to the square that the vision tower's position table covers. float32 on CPU (bfloat16 is
     several times slower there), bfloat16 elsewhere.
     """
-    from transformers import AutoModelForImageTextToText, AutoTokenizer
+    from transformers import AutoModelForImageTextToText
 
     chosen = dtype or (torch.float32 if device == "cpu" else torch.bfloat16)
     network = AutoModelForImageTextToText.from_pretrained(path, dtype=chosen).to(device).eval()
-    return wrap(network, AutoTokenizer.from_pretrained(path), name=str(path), height=height, width=width)
+    return wrap(network, load_tokenizer(path), name=str(path), height=height, width=width)
+
+
+def load_tokenizer(path: Path | str) -> Tokenizer:
+    """The tokenizer of a checkpoint exactly as its ``tokenizer.json`` says.
+
+    ``AutoTokenizer`` picks a class by the model type in ``config.json`` and puts that class's pre-tokenizer in place of the file's: the
+    embedded model's time strings then fall into five pieces instead of two, without a word. It is used only where there is no such file.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    if (Path(path) / "tokenizer.json").exists():
+        return PreTrainedTokenizerFast.from_pretrained(path)
+    return AutoTokenizer.from_pretrained(path)
 
 
 def wrap(network: nn.Module, tokenizer: Tokenizer, *, name: str, height: int | None = None, width: int | None = None) -> StreamingModel:

@@ -136,6 +136,8 @@ def test_a_saved_checkpoint_loads_to_the_same_outputs(model, tmp_path):
     model.tokenizer.save_pretrained(tmp_path)
     again = load_model(tmp_path)
     assert again.tokens == model.tokens
+    for text in ("<12.2 seconds>", "user\n", "Add 12 scoops of cocoa to the bowl.", "Feedback: Good."):
+        assert again.encode(text) == model.encode(text)
     assert again.patches == model.patches
     video, sequence = frames(4), stream(model, 2)
     ours = copy.copy(model).hidden_states([sequence], [model.encode_video(video)])[0]
