@@ -109,7 +109,7 @@ def test_row_71_whatever_shapes_the_reply_asks_again(provider: Provider, cache: 
 
 def test_row_71_another_model_schema_or_picture_asks_again(provider: Provider, cache: ReplyCache):
     Client(claude(provider), cache).run([ask("q", schema=SCHEMA, images=(picture(),))])
-    Client(claude(provider, "claude-opus-4-5"), cache).run([ask("q", schema=SCHEMA, images=(picture(),))])
+    Client(claude(provider, "claude-opus-5"), cache).run([ask("q", schema=SCHEMA, images=(picture(),))])
     Client(claude(provider, schema_by="tool"), cache).run([ask("q", schema=SCHEMA, images=(picture(),))])
     Client(claude(provider), cache).run([ask("q", schema={**SCHEMA, "title": "other"}, images=(picture(),))])
     Client(claude(provider), cache).run([ask("q", schema=SCHEMA, images=(picture(colour="blue"),))])
