@@ -247,7 +247,7 @@ def test_cook_mre_from_clip_to_scores(is_hinted):
 
 
 def test_a_failed_clip_answer_is_unparsable_and_counted():
-    answers = {("s1", None): None, ("s2", None): None, ("s3", None): None}
+    answers: dict[tuple[str, str | None], str | None] = {(s.sample_id, None): None for s in SAMPLES}
     judged = judge_answers(Client(RulesBackend({})), SAMPLES, answers)
     assert judged.answers_failed == 3
     scores = score_cook(SAMPLES, judged.samples, CookOptions(), experiment="x", protocol="cook_mre.default")
