@@ -15,7 +15,7 @@ from assets.fingerprints import Fingerprints
 from assets.imported import source_of
 from dagster_project import jobs
 from dagster_project.instance import prepare_instance
-from dagster_project.runs import ProgressWatch, partition_tags, quiet_dagster, run_job
+from dagster_project.runs import ProgressWatch, end_dead_runs, partition_tags, quiet_dagster, run_job
 from ml.progress import Snapshot, format_seconds
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, encode_key
@@ -52,6 +52,7 @@ def run_demo(console: Console) -> bool:
     settings = load_settings()
     instance = prepare_instance(settings)
     quiet_dagster(settings.data / "logs" / "demo.log")
+    end_dead_runs(instance)
     started = time.monotonic()
     store = TableStore(settings.data / "tables")
     for stretch in _stretches(settings, store, instance):

@@ -1,6 +1,8 @@
 """Running a job from the command line, in this process, with its own executor, partitions and pools; progress is read from files."""
 
 import logging
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +16,7 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from ml.progress import Snapshot, read_progress
 
 POLL_S = 0.25
+PROCESS_TAG = "interject/process"
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,43 @@ def partition_tags(keys: Sequence[str]) -> dict[str, str]:
     return {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
 
 
+def this_process() -> str:
+    """Host, process id and start time: names a process for ever."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def _started(pid: int) -> str:
+    """Start time of a process in clock ticks since boot; empty where there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
+def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Report runs whose command line process was killed as failed, and give their pool slots back.
+
+    Without this a killed run holds its GPU slot for ever and every later one waits; the daemon does the same for runs that it launched.
+    """
+    ended = []
+    for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING])):
+        host, _, rest = run.tags.get(PROCESS_TAG, "").partition(":")
+        pid, _, started = rest.partition(":")
+        if host == socket.gethostname() and pid.isdigit() and _started(int(pid)) != started:
+            instance.report_run_failed(run, f"process {pid} was killed")
+            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+            ended.append(run.run_id)
+    return ended
+
+
 def run_job(instance: dg.DagsterInstance, job: str, *, tags: dict[str, str] | None = None) -> RunOutcome:
     """Execute a job to its end. Failure is an outcome, not an exception."""
     reconstructable = build_reconstructable_job("dagster_project.jobs", "job_named", reconstructable_args=(job,))
     started = time.monotonic()
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # events go to the instance; the terminal shows progress
-    with dg.execute_job(reconstructable, instance=instance, run_config=quiet, tags=tags or {}, raise_on_error=False) as result:
+    with dg.execute_job(
+        reconstructable, instance=instance, run_config=quiet, tags={**(tags or {}), PROCESS_TAG: this_process()}, raise_on_error=False
+    ) as result:
         message = None
         if not result.success:
             failures = [event for event in result.all_events if event.is_failure]

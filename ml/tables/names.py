@@ -1,4 +1,4 @@
-"""Opening tables by name, for notebooks and scripts: ``open_table("recordings")`` is a polars LazyFrame."""
+"""Opening outputs by name, for notebooks and scripts: ``open_table("recordings")`` is a polars LazyFrame, ``search_texts`` asks LanceDB."""
 
 from pathlib import Path
 
@@ -19,3 +19,13 @@ def open_table(name: str, data: Path | None = None) -> pl.LazyFrame:
     Raises ``InputError`` for a name that is not declared.
     """
     return open_store(data).scan(name)
+
+
+def search_texts(text: str, k: int = 10, data: Path | None = None) -> pl.DataFrame:
+    """The ``k`` embedded instructions nearest to ``text`` by cosine: columns text, similarity, text_sha256, model."""
+    from ml.embeddings.encoder import TextEncoder
+    from ml.embeddings.store import TextVectorStore
+
+    settings = load_settings()
+    folder = (settings.data if data is None else data) / "lancedb"
+    return TextVectorStore(folder, TextEncoder(settings.embeddings.model)).search(text, k)
