@@ -29,6 +29,7 @@ from ml.vocabulary import MessageKind
 WINDOW_S = 10
 MAX_COMPARISON_BLOCKS = 14
 REMARK_SHARE = 0.3
+REMARK_IN_WORDS_SHARE = 0.4
 OFFSET_SHARE = 0.3
 SHORT_SHARE = 0.2  # a recording's last window is shorter than the others
 MAX_OFFSET_S = 100
@@ -105,10 +106,8 @@ def text_row(recordings: list[Recording], rng: random.Random) -> BaseRow:
     done, narration = step.instruction, narration_of(recording, step)
     asked = rng.choice(counterfactuals(step)).instruction if rng.random() < 0.5 else done
     request = TEXT_REQUEST.format(instruction=instruction_text(asked), narration=narration)
-    if rng.random() < 0.4:
-        reply = f"{AS_ASKED if asked == done else NOT_AS_ASKED}: {narration}"
-    else:
-        reply = assistant_reply(asked, done)
+    standing = f"{AS_ASKED if asked == done else NOT_AS_ASKED}: {narration}"
+    reply = standing if rng.random() < REMARK_IN_WORDS_SHARE else assistant_reply(asked, done)
     return BaseRow(-1, 0, 0, request, None, ((-1, reply),))
 
 

@@ -123,7 +123,10 @@ def pretrain_vision(
     width = model.patches.tokens_per_block * model.hidden_size
     heads = nn.ModuleList(nn.Sequential(nn.LayerNorm(width), nn.Linear(width, size)) for size in sizes)
     optimizer = torch.optim.AdamW(
-        [*model.core.visual.parameters(), *heads.parameters()], lr=settings.vision_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay
+        [*model.core.visual.parameters(), *heads.parameters()],
+        lr=settings.vision_rate,
+        betas=(0.9, 0.98),
+        weight_decay=settings.weight_decay,
     )
     recent: list[list[float]] = []
     began = time.monotonic()

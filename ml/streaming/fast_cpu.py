@@ -5,6 +5,8 @@ covers its whole input, and the gated delta rule pads every sequence to a multip
 re-classed to a subclass with its own ``forward``; other models in the process keep the library's.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -16,7 +18,14 @@ DELTA_CHUNK = 16  # 110 tokens, 2 heads of 64, 2 threads: forward and backward 0
 class BatchedVisionAttention(library.Qwen3_5VisionAttention):
     """Attention over equal-sized frames in one call; falls back to the library when frame sizes differ."""
 
-    def forward(self, hidden_states, cu_seqlens, position_embeddings=None, max_seqlen=None, **kwargs):  # type: ignore[no-untyped-def]
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        cu_seqlens: torch.Tensor,
+        position_embeddings: tuple[torch.Tensor, torch.Tensor] | None = None,
+        max_seqlen: int | None = None,
+        **kwargs: Any,
+    ) -> torch.Tensor:
         lengths = cu_seqlens[1:] - cu_seqlens[:-1]
         size = int(lengths[0])
         if not bool((lengths == size).all()):
@@ -39,7 +48,9 @@ class LinearPatchEmbed(library.Qwen3_5VisionPatchEmbed):
 class ShortChunkDeltaNet(library.Qwen3_5GatedDeltaNet):
     """Gated DeltaNet whose chunked rule pads to ``DELTA_CHUNK`` tokens; a streamed block has 8."""
 
-    def forward(self, hidden_states, cache=None, attention_mask=None, **kwargs):  # type: ignore[no-untyped-def]
+    def forward(
+        self, hidden_states: torch.Tensor, cache: Any = None, attention_mask: torch.Tensor | None = None, **kwargs: Any
+    ) -> torch.Tensor:
         if cache is not None and cache.is_recording_past(self.layer_idx):
             return super().forward(hidden_states, cache=cache, attention_mask=attention_mask, **kwargs)
         if attention_mask is not None:

@@ -48,7 +48,7 @@ class FeatureCache:
         held = self._held.get(key)
         if held is None:
             held = self._read(key)
-        if held is None or len(held) < blocks and not self._is_whole(key):
+        if held is None or (len(held) < blocks and not self._is_whole(key)):
             held = self._encode(key, path, blocks)
         self._held[key] = held
         self._held.move_to_end(key)

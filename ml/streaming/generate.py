@@ -25,9 +25,7 @@ def continue_greedily(
 
 
 @torch.no_grad()
-def _continue_batch(
-    model: StreamingModel, sequences: list[Sequence3D], features: list[torch.Tensor], max_tokens: int
-) -> list[list[int]]:
+def _continue_batch(model: StreamingModel, sequences: list[Sequence3D], features: list[torch.Tensor], max_tokens: int) -> list[list[int]]:
     length, count = max(map(len, sequences)), len(sequences)
     ids = [[model.tokens.pad] * (length - len(sequence)) + sequence.ids for sequence in sequences]
     positions = torch.zeros(3, count, length, dtype=torch.long)

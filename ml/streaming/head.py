@@ -11,7 +11,7 @@ from ml.vocabulary import MessageKind
 
 
 class SpeakHead(nn.Module):
-    """LayerNorm and one linear unit on the hidden state at ``<|vision_end|>`` [..., H] to a logit [...]; float32 whatever the model's type."""
+    """LayerNorm and one linear unit: hidden state at ``<|vision_end|>`` [..., H] to a logit [...], in float32 whatever the model's type."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ class EmbeddedNarrator:
         self.model = model or load_model(folder)
 
     def describe(self, windows: Sequence[np.ndarray], times_s: Sequence[Sequence[float]]) -> list[str]:
-        """One text per window. ``windows``: uint8 [T, H, W, 3] each; ``times_s``: the T presentation times of each, from the window's start.
+        """One text per window. ``windows``: uint8 [T, H, W, 3] each; ``times_s``: the T presentation times of each, from its start.
 
         Windows of different length may be mixed. A window needs ``frames_per_block`` frames at least; the last odd frame is not used.
         """

@@ -15,7 +15,7 @@ from ml.errors import InputError
 from ml.streaming.head import Decision, SpeakHead
 from ml.streaming.layout import STRATEGY_AT_ONCE, Sequence3D, instruction_request, parse_reply, time_string
 from ml.streaming.model import StreamingModel
-from ml.streaming.settings import RuntimeSettings, Thresholds
+from ml.streaming.settings import DEFAULT_RUNTIME, RuntimeSettings, Thresholds
 from ml.streaming.streams import StreamVoice, Utterance
 from ml.vocabulary import MessageKind
 
@@ -27,7 +27,7 @@ class SpeakingModel:
     model: StreamingModel
     head: SpeakHead
     thresholds: Thresholds
-    settings: RuntimeSettings = RuntimeSettings()
+    settings: RuntimeSettings = DEFAULT_RUNTIME
 
     @torch.no_grad()
     def probabilities(self, states: torch.Tensor) -> tuple[list[float], list[float]]:
@@ -164,7 +164,7 @@ class StreamingAssistant:
         return self._speaker.model.continue_cached(self._cache, [ids], positions, features)[0, -1]
 
 
-def load_speaker(base: StreamingModel, folder: Path, settings: RuntimeSettings = RuntimeSettings()) -> SpeakingModel:
+def load_speaker(base: StreamingModel, folder: Path, settings: RuntimeSettings = DEFAULT_RUNTIME) -> SpeakingModel:
     """Adapter, head and thresholds of a checkpoint folder on ``base`` (which is changed in place)."""
     from ml.streaming.adapter import read_adapter
     from ml.streaming.thresholds import read_thresholds

@@ -101,6 +101,9 @@ class RuntimeSettings:
     keep_context: bool = False
 
 
+DEFAULT_RUNTIME = RuntimeSettings()
+
+
 def embedded_fine_tuning(**changes: object) -> FineTuneSettings:
     """The embedded defaults with some fields changed."""
     return replace(EMBEDDED_FINE_TUNING, **changes)  # type: ignore[arg-type]

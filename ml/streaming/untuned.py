@@ -11,7 +11,7 @@ from ml.streaming.base_rows import AS_ASKED, NOT_AS_ASKED, SO_FAR
 from ml.streaming.head import SpeakHead
 from ml.streaming.model import StreamingModel
 from ml.streaming.runtime import SpeakingModel
-from ml.streaming.settings import RuntimeSettings, Thresholds
+from ml.streaming.settings import DEFAULT_RUNTIME, RuntimeSettings, Thresholds
 
 EVEN_CHANCE = Thresholds(0.5, 0.5)  # no tuning: no validation either
 
@@ -19,7 +19,7 @@ EVEN_CHANCE = Thresholds(0.5, 0.5)  # no tuning: no validation either
 class UntunedSpeaker(SpeakingModel):
     """A SpeakingModel whose probabilities come from the language model alone."""
 
-    def __init__(self, model: StreamingModel, settings: RuntimeSettings = RuntimeSettings()) -> None:
+    def __init__(self, model: StreamingModel, settings: RuntimeSettings = DEFAULT_RUNTIME) -> None:
         super().__init__(model, SpeakHead(model.hidden_size), EVEN_CHANCE, settings)
         self._remarks = [model.encode(remark)[0] for remark in (SO_FAR, AS_ASKED, NOT_AS_ASKED)]
         if len(set(self._remarks)) < len(self._remarks):

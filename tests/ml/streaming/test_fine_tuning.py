@@ -32,7 +32,8 @@ from ml.streaming.samples import TrainingSample
 from ml.streaming.settings import embedded_fine_tuning
 
 work, kill_at = Path(sys.argv[1]), int(sys.argv[2])
-samples = [TrainingSample(**{**row, "messages": tuple(map(tuple, row["messages"]))}) for row in json.loads((work / "samples.json").read_text())]
+rows = json.loads((work / "samples.json").read_text())
+samples = [TrainingSample(**{**row, "messages": tuple(map(tuple, row["messages"]))}) for row in rows]
 model = load_model(work / "base")
 def progress(step, steps):
     if step == kill_at:

@@ -90,7 +90,9 @@ def test_how_frames_are_handed_over_makes_no_difference(speaker):
     for size in (1, 2, 3, len(times)):
         assistant = StreamingAssistant(speaker)
         assistant.start(stream.instruction, times[0])
-        results.append([one for at in range(0, len(times), size) for one in assistant.observe(video[at : at + size], times[at : at + size])])
+        results.append(
+            [one for at in range(0, len(times), size) for one in assistant.observe(video[at : at + size], times[at : at + size])]
+        )
     assert all(result == results[0] for result in results)
 
 

@@ -11,7 +11,9 @@ from ml.streaming.settings import embedded_fine_tuning
 SETTINGS = embedded_fine_tuning()
 
 
-def sample(messages=((4.2, "feedback", "Use a fork."),), start_s=0.0, end_s=8.0, dataset="qicd", instruction="Beat the eggs.") -> TrainingSample:
+def sample(
+    messages=((4.2, "feedback", "Use a fork."),), start_s=0.0, end_s=8.0, dataset="qicd", instruction="Beat the eggs."
+) -> TrainingSample:
     return TrainingSample("s", dataset, "r", "v.mp4", start_s, end_s, instruction, messages)
 
 
