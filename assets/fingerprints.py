@@ -85,9 +85,10 @@ class Fingerprints:
 
     @cached_property
     def _narrator(self) -> str:
+        from ml.narration.prompts import prompts_hash
         from ml.streaming.weights_location import embedded_weights_hash
 
-        return embedded_weights_hash() if self.settings.narration.backend == "embedded" else "external"
+        return embedded_weights_hash() if self.settings.narration.backend == "embedded" else prompts_hash()
 
     def attributes(self, recording_id: str) -> str:
         source = self.settings.all_sources().get(source_of(recording_id))
@@ -149,7 +150,9 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["leaderboard"], self.all_of("scores"))
 
     def _base(self, base: str) -> str:
-        return self._narrator if base == "embedded" else base
+        from ml.streaming.weights_location import embedded_weights_hash
+
+        return embedded_weights_hash() if base == "embedded" else base
 
     def is_current(self, table: str, partition: str = WHOLE_TABLE) -> bool:
         """Whether a partition on disk was made from what is there now."""

@@ -15,6 +15,8 @@ from resources.partitions import RECORDINGS
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 
+CHUNK = 4  # recordings whose windows share a batch; a kill loses no more
+
 
 def narration_assets() -> list[dg.AssetsDefinition]:
     @dg.asset(
@@ -35,26 +37,21 @@ def narration_assets() -> list[dg.AssetsDefinition]:
 
         A recording without a usable video and without narrations of its own has no rows.
         """
-        from ml.narration.stage import narrate_recording
+        from ml.narration.stage import ToNarrate, narrate_recordings
 
         store = tables.store
 
         def make(ids: list[str]) -> dict[str, pl.DataFrame]:
             imported = imported_rows(store, "imported_narrations", ids)
-            made = {}
+            wanted = []
             for identifier in ids:
                 row = store.read("recordings", identifier).row(0, named=True)
                 usable = row["video_status"] == "ok" and row["video_path"] is not None
-                made[identifier] = narrate_recording(
-                    identifier,
-                    Path(row["video_path"]) if usable else None,
-                    row["duration_s"],
-                    narrator.get if usable else None,
-                    imported=imported[identifier],
-                )
-            return made
+                path = Path(row["video_path"]) if usable else None
+                wanted.append(ToNarrate(identifier, path, row["duration_s"], imported[identifier]))
+            return narrate_recordings(wanted, narrator.get)
 
         prints = Fingerprints(store, settings.values)
-        return materialize_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=1)
+        return materialize_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK)
 
     return [narrations]

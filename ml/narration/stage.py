@@ -1,6 +1,7 @@
-"""Rows of ``narrations`` for one recording: from the dataset where it narrates, else from a narrator that sees the windows."""
+"""Rows of ``narrations``: from the dataset where it narrates, else from a narrator that sees the windows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +18,40 @@ from ml.vocabulary import Status
 REPEATS_FROM = 3  # so many windows in a row with one text are a repetition
 
 
+@dataclass(frozen=True)
+class ToNarrate:
+    """One recording to narrate: ``duration_s`` is the decodable length where there is a video; ``imported`` its ``imported_narrations``."""
+
+    recording_id: str
+    video_path: Path | None
+    duration_s: float | None
+    imported: pl.DataFrame | None = None
+
+
+def narrate_recordings(recordings: Sequence[ToNarrate], get_narrator: Callable[[], Narrator] | None) -> dict[str, pl.DataFrame]:
+    """Rows of ``narrations`` for windows of 10 s every 5 s of each recording, by recording id.
+
+    Where ``imported`` has rows, they are used and no video is read; a missing ``duration_s`` is then the end of the last of them. Else
+    ``get_narrator`` is called, once and only then, and describes the windows; windows of several recordings share a call, which is what
+    fills a batch of a small model. Without either a video or imported narrations there are no rows: ``narration_status`` says why.
+
+    A window that fails is a row with its status; so is every window of a file that cannot be opened (``bad_video``). Raises
+    ``InputError`` only for what would fail for every recording alike (see ``Narrator``).
+    """
+    made: dict[str, pl.DataFrame] = {}
+    seen: list[ToNarrate] = []
+    for recording in recordings:
+        if recording.imported is not None and recording.imported.height:
+            made[recording.recording_id] = _from_dataset(recording, recording.imported)
+        elif recording.video_path is None or get_narrator is None or not recording.duration_s:
+            made[recording.recording_id] = NARRATIONS.empty()
+        else:
+            seen.append(recording)
+    if seen and get_narrator is not None:
+        made |= _from_videos(seen, get_narrator())
+    return made
+
+
 def narrate_recording(
     recording_id: str,
     video_path: Path | None,
@@ -25,33 +60,41 @@ def narrate_recording(
     *,
     imported: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Rows of ``narrations`` for windows of 10 s every 5 s over ``duration_s`` (the decodable length where there is a video).
+    """``narrate_recordings`` for one recording."""
+    return narrate_recordings([ToNarrate(recording_id, video_path, duration_s, imported)], get_narrator)[recording_id]
 
-    Where ``imported`` (rows of ``imported_narrations`` of this recording) has rows, they are used and no video is read; a missing
-    ``duration_s`` is then the end of the last of them. Else ``get_narrator`` is called, once and only then, and describes the
-    windows. Without either a video or imported narrations there are no rows: ``narration_status`` says why.
 
-    A window that fails is a row with its status; so is every window of a file that cannot be opened (``bad_video``). Raises
-    ``InputError`` only for what would fail for every recording alike (see ``Narrator``).
-    """
-    if imported is not None and imported.height:
-        length_s = duration_s or imported.select(pl.max_horizontal(pl.col("end_s").max(), pl.col("start_s").max())).item()
-        windows = make_windows(length_s)
-        annotator = choose_annotator(imported)
-        return _frame(recording_id, f"dataset/{annotator}", windows, narrations_in_windows(imported, windows, annotator))
-    if video_path is None or get_narrator is None or not duration_s:
-        return NARRATIONS.empty()
-    windows = make_windows(duration_s)
-    narrator = get_narrator()
-    try:
-        reader = VideoReader(video_path)
-    except InputError as error:
-        return _frame(recording_id, narrator.name, windows, [Narration(None, Status.BAD_VIDEO, error.problem)] * len(windows))
-    with reader:
-        plan = narrator.plan
-        seen = read_windows(reader, windows, plan.fps, plan.frame_size((reader.width, reader.height)), plan.max_frames)
-        made = [narration for batch in _batches(seen, narrator.windows_per_call) for narration in _describe(narrator, batch)]
-    return _frame(recording_id, narrator.name, windows, made)
+def _from_dataset(recording: ToNarrate, imported: pl.DataFrame) -> pl.DataFrame:
+    length_s = recording.duration_s or imported.select(pl.max_horizontal(pl.col("end_s").max(), pl.col("start_s").max())).item()
+    windows = make_windows(length_s)
+    annotator = choose_annotator(imported)
+    return _frame(recording.recording_id, f"dataset/{annotator}", windows, narrations_in_windows(imported, windows, annotator))
+
+
+def _from_videos(recordings: Sequence[ToNarrate], narrator: Narrator) -> dict[str, pl.DataFrame]:
+    windows = {recording.recording_id: make_windows(recording.duration_s or 0.0) for recording in recordings}
+    told: dict[str, list[Narration]] = {recording.recording_id: [] for recording in recordings}
+    for batch in _batches(_all_windows(recordings, windows, told, narrator), narrator.windows_per_call):
+        for (recording_id, _), narration in zip(batch, _describe(narrator, [window for _, window in batch]), strict=True):
+            told[recording_id].append(narration)
+    return {recording_id: _frame(recording_id, narrator.name, windows[recording_id], told[recording_id]) for recording_id in told}
+
+
+def _all_windows(
+    recordings: Sequence[ToNarrate], windows: dict[str, list[Window]], told: dict[str, list[Narration]], narrator: Narrator
+) -> Iterator[tuple[str, WindowFrames]]:
+    """Windows of one recording after the other; a file that cannot be opened is told as ``bad_video`` here and gives none."""
+    plan = narrator.plan
+    for recording in recordings:
+        mine = windows[recording.recording_id]
+        try:
+            reader = VideoReader(recording.video_path or Path())
+        except InputError as error:
+            told[recording.recording_id] = [Narration(None, Status.BAD_VIDEO, error.problem)] * len(mine)
+            continue
+        with reader:
+            for window in read_windows(reader, mine, plan.fps, plan.frame_size((reader.width, reader.height)), plan.max_frames):
+                yield recording.recording_id, window
 
 
 def narration_status(narrations: pl.DataFrame, video_status: Status, video_reason: str | None = None) -> tuple[Status, str | None]:
@@ -92,7 +135,7 @@ def _describe(narrator: Narrator, batch: list[WindowFrames]) -> list[Narration]:
     return [next(answers) if len(window.times_s) else nothing for window in batch]
 
 
-def _batches(windows: Iterator[WindowFrames], size: int) -> Iterator[list[WindowFrames]]:
+def _batches(windows: Iterator[tuple[str, WindowFrames]], size: int) -> Iterator[list[tuple[str, WindowFrames]]]:
     while batch := list(islice(windows, size)):
         yield batch
 
