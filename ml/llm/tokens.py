@@ -1,8 +1,8 @@
 """Token counts without a tokenizer: a stated rule for estimates and a higher one for budgets.
 
-Providers keep their vocabularies to themselves or behind a download, so length is counted in characters. Measured with the Qwen
-vocabulary and WordPiece on recipe steps and on prompts of this kind: 3.9 to 4.7 characters a token for English prose, 2.6 to 3.3 for JSON
-and digits. ``estimate`` takes 4; ``ceiling`` takes 2.5 and is what a budget reserves. Text outside ASCII counts a token a character.
+Providers keep their vocabularies to themselves or behind a download, so length is counted in characters: four a token is the common rule
+for English prose and is what ``estimate`` takes; ``ceiling`` takes 2.5, because JSON and digits need more, and is what a budget reserves.
+Text outside ASCII counts a token a character. An estimate that must be right asks the provider's counter instead.
 """
 
 import json
