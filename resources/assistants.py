@@ -35,7 +35,8 @@ class Assistants(dg.ConfigurableResource):
     def _streaming(self, experiment: str, protocol: str, feed: str, steps: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
-        speaker, features = Checkpoints(data=self.data).speaker(experiment)
+        checkpoints = Checkpoints(data=self.data)
+        speaker, features = checkpoints.untuned() if experiment == UNTUNED else checkpoints.speaker(experiment)
         run = predict_full_recipe if feed == "full_recipe" else predict_per_step
         return run(speaker, features, steps, experiment=experiment, protocol=protocol, progress=progress)
 

@@ -90,6 +90,13 @@ class Checkpoints(dg.ConfigurableResource):
         model, head = read_adapter(base, self.folder(experiment))
         return SpeakingModel(model, head, read_thresholds(self.folder(experiment))), features
 
+    def untuned(self) -> tuple["SpeakingModel", "FeatureCache"]:
+        """The embedded base without any tuning, and the feature cache for it."""
+        from ml.streaming.untuned import UntunedSpeaker
+
+        base = self.base(Experiment(mix=""))
+        return UntunedSpeaker(base), self.features(base)
+
 
 def tuning_settings(chosen: Experiment) -> "FineTuneSettings":
     """The experiment's settings over the defaults of its base: the embedded model's own, else Qwen's (EGO-MC-Bench appendix G)."""
