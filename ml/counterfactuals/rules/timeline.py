@@ -37,6 +37,12 @@ def lemmas(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=50_000)
+def verbs(text: str) -> frozenset[str]:
+    """Base forms of the words that are verbs in the text: "takes a spoon" has take, not spoon."""
+    return frozenset(form for token in parse_statement(text) if token.is_verb for form in (token.lemma, verb_lemma(token.lower)))
+
+
 def read_windows(narrations: object) -> list[Window]:
     """Windows from ``[{"start_s", "end_s", "text"}]`` in time order; windows without text are left out."""
     assert isinstance(narrations, Sequence)

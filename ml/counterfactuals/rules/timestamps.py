@@ -17,7 +17,7 @@ from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.counting import counts_per_slot
 from ml.counterfactuals.rules.parsing import verb_lemma
 from ml.counterfactuals.rules.phrases import singular
-from ml.counterfactuals.rules.timeline import Timeline, Window, content_words, lemmas, read_windows
+from ml.counterfactuals.rules.timeline import Timeline, Window, content_words, lemmas, read_windows, verbs
 
 Inputs = Mapping[str, object]
 
@@ -146,12 +146,16 @@ def _count_in(window: Window, ingredient: str, used: Amount) -> int | None:
     """How many the window says are added, where it says a whole number with the quantity's own unit."""
     total = None
     for sentence in window.sentences:
-        if not _mentions(sentence, ingredient) or not lemmas(sentence) & _ADDING or _is_away(sentence):
+        if not _mentions(sentence, ingredient) or not verbs(sentence) & _ADDING or _is_away(sentence):
             continue
         if re.search(r"\bout (?:again|of the (?:bowl|plate|pan))\b", sentence):
             continue
         for number in find_numbers(sentence):
             part = read_part(sentence, number)
+            if part.unit is None and not re.match(
+                rf"\s+(?:[a-z-]+\s+){{0,2}}{re.escape(_head(ingredient))}", sentence[number.end :], re.IGNORECASE
+            ):
+                continue
             same_unit = (part.unit.name if part.unit else None) == (used.parts[0].unit.name if used.parts[0].unit else None)
             if same_unit and number.low.denominator == 1 and not number.is_range and number.low <= 12:
                 total = (total or 0) + int(number.low)
@@ -189,17 +193,18 @@ def _by_counts(
 _TAKING_MORE: Final = re.compile(r"\b(?:another|again|second|third|fourth|fifth|next|out|from|more)\b", re.IGNORECASE)
 
 
+# To handle something adds nothing, unless it comes out of where it is kept.
+_HANDLING: Final = words("take lift open lower push draw")
+
+
 def _adds(window: Window, ingredient: str) -> bool:
     for sentence in window.sentences:
-        verbs = lemmas(sentence) & _ADDING
-        # To take or lift something adds nothing unless it comes out of where it is kept.
-        if (
-            verbs <= {"take", "lift", "open", "lower", "put", "place"}
-            and not (verbs and _TAKING_MORE.search(sentence))
-            and not verbs & {"put", "place"}
-        ):
+        done = verbs(sentence) & _ADDING
+        if re.search(r"\b(?:another|second|third) (?:scoop|spoonful)\b", sentence):
+            done |= {"scoop"}
+        if not done or (done <= _HANDLING and _TAKING_MORE.search(sentence) is None):
             continue
-        if verbs and _mentions(sentence, ingredient) and not _is_away(sentence):
+        if _mentions(sentence, ingredient) and not _is_away(sentence):
             return True
     return False
 
@@ -228,7 +233,7 @@ def _away_from(timeline: Timeline, ingredient: str, first: int) -> int | None:
     for index in range(first, len(timeline.windows)):
         for sentence in timeline.windows[index].sentences:
             match = _AWAY.search(sentence)
-            if match is None or re.search(r"\b(?:half closed|still open|opens|unscrews)\b", sentence):
+            if match is None or re.search(r"\b(?:half closed|still open|left open|lid off|opens|unscrews)\b", sentence):
                 continue
             named = _mentions(sentence, ingredient)
             held = bool(lemmas(sentence) & containers)

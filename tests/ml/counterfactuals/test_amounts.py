@@ -65,6 +65,7 @@ def test_changed_amount_lies_outside(value, unit, smaller, choice):
 def test_vulgar_fraction_never_becomes_a_large_number():
     for smaller in (True, False):
         changed = change_amount(amount("2½ tablespoons"), smaller, first)
+        assert changed is not None
         assert "21/2" not in changed
         assert (amount(changed).high < Fraction(5, 2)) is smaller
 

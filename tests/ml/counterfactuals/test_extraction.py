@@ -53,7 +53,9 @@ def test_times(text, seconds):
 
 
 def test_heat_setting_comes_before_a_thermal_state():
-    assert find_heat_setting("Boil the cold water over high heat").text == "high heat"
+    setting = find_heat_setting("Boil the cold water over high heat")
+    assert setting is not None
+    assert setting.text == "high heat"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,7 @@ def test_heat_setting_comes_before_a_thermal_state():
 )
 def test_techniques(text, verb, item):
     action = find_technique(text)
+    assert action is not None
     assert (action.lemma, action.item) == (verb, item)
 
 
