@@ -1,4 +1,4 @@
-"""Hash of the prompts and readers of one stage: part of that stage's code version, so that a changed prompt makes only its own stage stale."""
+"""Hash of one stage's prompts and readers: part of its code version, so that a changed prompt makes only its own stage stale."""
 
 import hashlib
 import json
