@@ -1,5 +1,7 @@
 """From every recording's pairs to EGO-CoMist: text vectors in LanceDB, candidates with their scores, the selection."""
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 import polars as pl
 
@@ -10,6 +12,9 @@ from assets.style import OWNERS, SINGLE_TAGS
 from resources.embeddings import TextEmbeddings
 from resources.settings import PlatformSettings
 from resources.tables import Tables
+
+if TYPE_CHECKING:
+    from ml.comist.selection import SelectionSettings
 
 
 def comist_assets() -> list[dg.AssetsDefinition]:
@@ -125,7 +130,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
     return [embeddings, comist_candidates, ego_comist]
 
 
-def selection_settings(settings: PlatformSettings) -> "SelectionSettings":  # noqa: F821
+def selection_settings(settings: PlatformSettings) -> "SelectionSettings":
     """The selection of ``ml.comist`` under the platform's settings."""
     from ml.comist.selection import SelectionSettings
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -166,7 +167,7 @@ def _length_of(path: Path) -> float | None:
     return probe_video(path, "chapter")["decodable_s"][0]
 
 
-def _import_metadata(imported: ImportedSource) -> dict[str, object]:
+def _import_metadata(imported: ImportedSource) -> dict[str, Any]:
     steps = imported.steps
     count: Callable[[pl.DataFrame, str], dict[str, int]] = lambda frame, column: dict(  # noqa: E731
         frame.group_by(column).len().sort("len", descending=True).iter_rows()

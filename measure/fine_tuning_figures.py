@@ -23,25 +23,16 @@ from ml.streaming.features import FeatureCache
 from ml.streaming.fine_tuning import fine_tune
 from ml.streaming.model import load_model
 from ml.streaming.runtime import SpeakingModel, StreamingAssistant
-from ml.streaming.samples import TrainingSample, block_range, block_times
+from ml.streaming.samples import block_range, block_times
 from ml.streaming.settings import EMBEDDED_FINE_TUNING, Thresholds
 from ml.streaming.thresholds import pick_thresholds
 from ml.streaming.untuned import UntunedSpeaker
 from ml.streaming.weights_location import WEIGHTS_FOLDER
 from ml.tables.store import TableStore
+from resources.checkpoints import training_samples
 
 BENCHMARKS = ("kitchen_steps", "kitchen_steps_unseen")
 SHOWN = ("mistake_f1_3s", "mistake_precision_3s", "mistake_recall_3s", "ic_acc_3s", "success_on_mistake", "mistake_f1", "ic_acc")
-
-
-def samples_of(mix: pl.DataFrame, split: str) -> list[TrainingSample]:
-    names = ("sample_id", "dataset", "recording_id", "video_path", "start_s", "end_s", "instruction")
-    return [
-        TrainingSample(
-            *(row[name] for name in names), tuple((one["t_s"], one["kind"], one["text"]) for one in row["messages"]), row["weight"]
-        )
-        for row in mix.filter(pl.col("split") == split).iter_rows(named=True)
-    ]
 
 
 def figures(speaker: SpeakingModel, features: FeatureCache, store: TableStore, name: str) -> None:
@@ -107,9 +98,9 @@ def main() -> None:
         features = FeatureCache(arguments.data / "video_features", base)
         settings = replace(EMBEDDED_FINE_TUNING, steps=arguments.steps, seed=seed)
         with tempfile.TemporaryDirectory() as folder:
-            tuned, result = fine_tune(base, samples_of(mix, "train"), features, settings, Path(folder))
+            tuned, result = fine_tune(base, training_samples(mix, "train"), features, settings, Path(folder))
         speaker = SpeakingModel(tuned.model, tuned.head, Thresholds())
-        thresholds, score = pick_thresholds(speaker, samples_of(mix, "validation"), features)
+        thresholds, score = pick_thresholds(speaker, training_samples(mix, "validation"), features)
         speaker = replace(speaker, thresholds=thresholds)
         print(json.dumps({"seed": seed, "tuned_s": round(result.elapsed_s), "thresholds": str(thresholds), "validation": str(score)}))
         figures(speaker, features, store, f"seed_{seed}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import polars as pl
@@ -106,7 +106,7 @@ def tuning_settings(chosen: Experiment) -> "FineTuneSettings":
 
     defaults = EMBEDDED_FINE_TUNING if chosen.base == EMBEDDED else FineTuneSettings()
     given = {"steps": chosen.steps, "batch_size": chosen.batch_size, "learning_rate": chosen.learning_rate, "lora_rank": chosen.lora_rank}
-    named = {key: value for key, value in given.items() if value is not None}
+    named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     return replace(defaults, **named, seed=chosen.seed, save_every=chosen.save_every)
 
 

@@ -98,7 +98,7 @@ def error_shares(errors: pl.DataFrame) -> dict[str, float]:
     if not errors.height:
         return {"within_2.5_s": 0.0, "10_s_or_more": 0.0}
     size = errors["error_s"].abs()
-    return {"within_2.5_s": float((size <= CLOSE_S).mean() or 0.0), "10_s_or_more": float((size >= FAR_S).mean() or 0.0)}
+    return {"within_2.5_s": int((size <= CLOSE_S).sum()) / len(size), "10_s_or_more": int((size >= FAR_S).sum()) / len(size)}
 
 
 def _value(instruction: pl.Expr) -> pl.Expr:

@@ -32,7 +32,9 @@ class BatchedVisionAttention(library.Qwen3_5VisionAttention):
             return super().forward(hidden_states, cu_seqlens, position_embeddings, max_seqlen, **kwargs)
         total, frames = hidden_states.shape[0], hidden_states.shape[0] // size
         query, key, value = self.qkv(hidden_states).reshape(total, 3, self.num_heads, -1).permute(1, 0, 2, 3).unbind(0)
-        query, key = library.apply_rotary_pos_emb_vision(query, key, *position_embeddings)
+        assert position_embeddings is not None
+        cosine, sine = position_embeddings
+        query, key = library.apply_rotary_pos_emb_vision(query, key, cosine, sine)
         query, key, value = (tensor.reshape(frames, size, self.num_heads, -1).transpose(1, 2) for tensor in (query, key, value))
         attended = functional.scaled_dot_product_attention(query, key, value, scale=self.scaling)
         return self.proj(attended.transpose(1, 2).reshape(total, -1))

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from ml.errors import InputError
 from ml.streaming.fast_cpu import use_fast_cpu_paths
@@ -25,7 +24,7 @@ VISION_BATCH_BLOCKS = 256
 class StreamingModel:
     """A model object with what is needed to feed it. ``network`` is a transformers ``*ForConditionalGeneration``."""
 
-    network: nn.Module
+    network: Any  # peft and transformers give it attributes that torch's Module does not declare
     tokenizer: Tokenizer
     encode: Encode
     tokens: LayoutTokens
@@ -38,7 +37,7 @@ class StreamingModel:
         return self.network.get_base_model().model if hasattr(self.network, "get_base_model") else self.network.model
 
     @property
-    def lm_head(self) -> nn.Module:
+    def lm_head(self) -> Any:
         return self.network.get_output_embeddings()
 
     @property
@@ -161,8 +160,8 @@ def load_model(
     from transformers import AutoModelForImageTextToText
 
     chosen = dtype or (torch.float32 if device == "cpu" else torch.bfloat16)
-    network = AutoModelForImageTextToText.from_pretrained(path, dtype=chosen).to(device).eval()
-    return wrap(network, load_tokenizer(path), name=str(path), height=height, width=width)
+    network: Any = AutoModelForImageTextToText.from_pretrained(path, dtype=chosen)
+    return wrap(network.to(device).eval(), load_tokenizer(path), name=str(path), height=height, width=width)
 
 
 def load_tokenizer(path: Path | str) -> Tokenizer:
@@ -178,7 +177,7 @@ def load_tokenizer(path: Path | str) -> Tokenizer:
     return AutoTokenizer.from_pretrained(path)
 
 
-def wrap(network: nn.Module, tokenizer: Tokenizer, *, name: str, height: int | None = None, width: int | None = None) -> StreamingModel:
+def wrap(network: Any, tokenizer: Tokenizer, *, name: str, height: int | None = None, width: int | None = None) -> StreamingModel:
     """A model object and its tokenizer as a StreamingModel; CPU models of the Qwen3.5 family get the faster CPU paths."""
     vision = network.config.vision_config
     side = int(vision.num_position_embeddings**0.5) * vision.patch_size
