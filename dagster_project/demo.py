@@ -1,5 +1,6 @@
 """The whole graph on the sample kitchen, stretch by stretch, through the jobs that the UI runs. Shows progress, then what came out."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ def run_demo(console: Console) -> bool:
     """Run what is not current, in order; True when everything succeeded."""
     settings = load_settings()
     instance = prepare_instance(settings)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its bars and notes would tear the progress display
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     quiet_dagster(settings.data / "logs" / "demo.log")
     end_dead_runs(instance)
     started = time.monotonic()
@@ -97,6 +100,8 @@ def _run_stretch(console: Console, settings: Settings, instance: dg.DagsterInsta
 
 def _ranges(instance: dg.DagsterInstance, pending: Sequence[str]) -> list[dict[str, str]]:
     """Run tags for the pending keys: one run per contiguous range of the dynamic partitions, or one per other key."""
+    if pending and "|" in pending[0]:
+        return _multi_ranges(pending)
     order = {key: place for place, key in enumerate(instance.get_dynamic_partitions(RECORDINGS.name or ""))}
     if any(key not in order for key in pending):
         return [partition_tags([key]) for key in pending]
@@ -110,6 +115,15 @@ def _ranges(instance: dg.DagsterInstance, pending: Sequence[str]) -> list[dict[s
         else:
             ranges.append([place])
     return [partition_tags([keys[r[0]], keys[r[-1]]] if len(r) > 1 else [keys[r[0]]]) for r in ranges]
+
+
+def _multi_ranges(pending: Sequence[str]) -> list[dict[str, str]]:
+    """One run for a whole grid of experiment and protocol, so that a model is loaded once; else one run per key."""
+    experiments = list(dict.fromkeys(key.split("|")[0] for key in pending))
+    protocols = list(dict.fromkeys(key.split("|")[1] for key in pending))
+    if len(pending) == len(experiments) * len(protocols) > 1:
+        return [partition_tags([f"{experiments[0]}|{protocols[0]}", f"{experiments[-1]}|{protocols[-1]}"])]
+    return [partition_tags([key]) for key in pending]
 
 
 def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstance) -> list[Stretch]:

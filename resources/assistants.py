@@ -1,9 +1,11 @@
 """The assistants that are scored, by experiment name: floors, the untuned base, tuned checkpoints."""
 
 from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 import polars as pl
+from pydantic import PrivateAttr
 
 from ml.errors import InputError
 from ml.settings import FLOORS, UNTUNED
@@ -19,6 +21,7 @@ class Assistants(dg.ConfigurableResource):
     """Runs an experiment under a protocol and returns its ``predictions``."""
 
     data: str
+    _speakers: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     def predict(self, experiment: str, protocol: str, store: TableStore, progress: Progress) -> pl.DataFrame:
         """Predictions of one experiment on one benchmark. Raises ``InputError`` for an unknown experiment or an absent benchmark."""
@@ -35,8 +38,10 @@ class Assistants(dg.ConfigurableResource):
     def _streaming(self, experiment: str, protocol: str, feed: str, steps: pl.DataFrame, progress: Progress) -> pl.DataFrame:
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
-        checkpoints = Checkpoints(data=self.data)
-        speaker, features = checkpoints.untuned() if experiment == UNTUNED else checkpoints.speaker(experiment)
+        if experiment not in self._speakers:
+            checkpoints = Checkpoints(data=self.data)
+            self._speakers = {experiment: checkpoints.untuned() if experiment == UNTUNED else checkpoints.speaker(experiment)}
+        speaker, features = self._speakers[experiment]
         run = predict_full_recipe if feed == "full_recipe" else predict_per_step
         return run(speaker, features, steps, experiment=experiment, protocol=protocol, progress=progress)
 
