@@ -9,7 +9,6 @@ from typing import Final
 
 from ml.counterfactuals.amounts import Edit, Number, apply_edits, find_numbers
 from ml.counterfactuals.lexicon.heat import (
-    HEATED_THINGS,
     HIGHER,
     LEVEL_NOUNS,
     LEVELS,
@@ -176,11 +175,10 @@ def read_heat(text: str) -> Heat | None:
     return None
 
 
-_DELTA_F: Final = 50
 _DIAL_TOP: Final = {"gas": 9, "power": 10}
 
 
-def change_heat(setting: str, lower: bool, pick: Callable[[int], int], wordy_degrees: bool = True) -> str | None:
+def change_heat(setting: str, lower: bool, pick: Callable[[int], int]) -> str | None:
     """Another setting, lower or higher, in the words of the original; dual units change together. None where there is none."""
     heat = read_heat(setting)
     if heat is None or heat.kind is HeatKind.TURN:
@@ -258,8 +256,3 @@ def _matched_case(old: str, new: str) -> str:
     if old.isupper() and len(old) > 1:
         return new.upper()
     return new.capitalize() if old[:1].isupper() else new
-
-
-def is_heated_thing(word: str) -> bool:
-    """Whether a knob, burner, oven or pan of this name has a heat setting."""
-    return word.lower() in HEATED_THINGS

@@ -80,7 +80,7 @@ class _Draft:
     def __init__(self, rule: MistakeRules, instruction: str, fields: Fields, direction: Direction, minimum_s: float) -> None:
         self.rule, self.instruction, self.direction, self.minimum_s = rule, instruction, direction, minimum_s
         self.fields = dict(fields)
-        self.status, self.reason = Status.OK, None if False else ""
+        self.status, self.reason = Status.OK, ""
         self.made: dict[Stage, str] = {}
 
     @property

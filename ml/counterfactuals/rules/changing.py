@@ -60,12 +60,6 @@ def _shape(action: Action) -> Manner | None:
     return next((m for m in action.manners if m.word == "into" and singular(m.head) in SHAPES), None)
 
 
-def _with_tool(action: Action, tool: str, pick_word: str) -> str:
-    old = _main_tool(action)
-    assert old is not None
-    return f"{action.verb.lower()} {pick_word} {with_article(tool)}"
-
-
 def _bare(verb: str) -> str:
     """A verb phrase in its base form: slicing -> slice."""
     first, _, rest = verb.partition(" ")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ml.counterfactuals.amounts import apply_edits, change_amount, change_duration, pick_by, read_amount, read_duration
-from ml.counterfactuals.heat import HeatKind, change_heat, read_heat
+from ml.counterfactuals.heat import HeatKind, change_heat
 from ml.counterfactuals.lexicon.alternatives import HALVABLE
 from ml.counterfactuals.rules import changing, extraction, wording
 from ml.counterfactuals.rules.inflection import mend_articles, plural, singular_like
@@ -156,11 +156,6 @@ def instruct_technique(inputs: Inputs) -> str:
 
 def instruct_preparation(inputs: Inputs) -> str:
     return changing.rewrite(_text(inputs, "instruction"), "preparation", _text(inputs, "counterfactual_method")) or NONE
-
-
-def heat_of(inputs: Inputs) -> HeatKind | None:
-    heat = read_heat(_text(inputs, "heat_setting"))
-    return heat.kind if heat else None
 
 
 FUNCTIONS: Final[dict[str, Callable[[Inputs], str]]] = {

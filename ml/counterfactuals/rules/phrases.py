@@ -1,6 +1,5 @@
 """The shape of an instruction: its verb, what is worked on, with what and into what. Mistake types read their attributes from it."""
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -496,9 +495,3 @@ def _clause_end(tokens: tuple[Token, ...], at: int) -> int:
         if tokens[index].tag in (",", ".", "-LRB-", ":") or tokens[index].lower in ("until", "while", "then"):
             return tokens[index - 1].end
     return tokens[-1].end
-
-
-def condition_of(text: str) -> str | None:
-    """The words of an "until ..." in the instruction, or None: such a step ends by a condition, not by the clock."""
-    match = re.search(r"\b(?:or\s+)?(?:just\s+)?(until|till|or as needed|or so that)\b[^.;)]*", text, re.IGNORECASE)
-    return match[0].strip() if match else None

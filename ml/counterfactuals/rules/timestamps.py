@@ -460,7 +460,7 @@ def _cooking_start(timeline: Timeline, food: str, item: str) -> tuple[float, int
             return None
         return timeline.onset_s(index), index
     if index == 0:
-        return timeline.windows[0].start_s, 0
+        return max(timeline.windows[0].start_s, timeline.clip_start_s), 0
     window = timeline.windows[index]
     # The earliest moment that the windows allow: a start told by this window and not by the one before.
     return max(min(timeline.windows[index - 1].end_s, window.end_s), timeline.clip_start_s), index
