@@ -104,10 +104,11 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["feedback_timestamps"], made, self._llm("feedback_timestamps"))
 
     def _llm(self, stage: str) -> str:
-        from ml.counterfactuals.prompt_hashes import stage_hash
+        from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
 
         chosen = getattr(self.settings.stages, stage)
-        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, stage_hash(stage))
+        rules = rules_hash() if chosen.backend == "rules" else ""
+        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, stage_hash(stage), rules)
 
     def all_of(self, table: str) -> str:
         """Hash over the fingerprints of every partition of a table on disk."""

@@ -56,8 +56,8 @@ def _floor(experiment: str, protocol: str, feed: str, steps: pl.DataFrame, media
 
 
 def median_step_s(store: TableStore) -> float:
-    """Median length of the clean training steps: what the duration timer knows."""
+    """Median length of the clean instructed training steps: what the duration timer knows."""
     recordings = store.scan("recordings").filter(pl.col("split") == "train").select("recording_id")
-    steps = store.scan("steps").join(recordings, on="recording_id", how="semi").filter(pl.col("is_clean"))
+    steps = store.scan("steps").join(recordings, on="recording_id", how="semi").filter(pl.col("is_clean") & pl.col("is_instruction"))
     value = steps.select((pl.col("end_s") - pl.col("start_s")).median()).collect().item()
     return DEFAULT_STEP_S if value is None else float(value)

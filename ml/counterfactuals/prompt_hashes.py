@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from functools import lru_cache
+from pathlib import Path
 
 from ml.counterfactuals.registry import MISTAKE_RULES, PARSER_VERSION
 from ml.errors import InputError
@@ -11,6 +13,17 @@ PROMPTS_OF = {
     "counterfactuals": ("system", "change", "instruct", "feedback"),
     "feedback_timestamps": ("system", "timestamp"),
 }
+
+
+@lru_cache
+def rules_hash() -> str:
+    """12 hex digits over the source of the offline rules and their word lists: what a rules backend's answers depend on."""
+    folder = Path(__file__).parent
+    files = sorted(path for room in ("rules", "lexicon") for path in (folder / room).rglob("*.py"))
+    digest = hashlib.sha256()
+    for path in (*files, *sorted(folder.glob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def stage_hash(stage: str) -> str:
