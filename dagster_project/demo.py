@@ -208,8 +208,8 @@ def _show_leaderboard(console: Console, store: TableStore) -> None:
     for protocol, group in groupby(rows, key=lambda row: row["protocol"]):
         entries = list(group)
         shown = RichTable(title=f"{protocol} (n = {entries[0]['n_steps']} steps)", title_justify="left")
-        shown.add_column("experiment")
-        for name in ("IC-Acc 3 s", "IC-Acc 15 s", "F1 3 s", "F1 15 s", "precision", "recall", "ROUGE-L", "false success"):
+        shown.add_column("experiment", no_wrap=True)
+        for name in ("IC 3 s", "IC 15 s", "F1 3 s", "F1 15 s", "prec.", "rec.", "ROUGE-L", "false ok"):
             shown.add_column(name, justify="right")
         for row in entries:
             shown.add_row(
@@ -222,6 +222,10 @@ def _show_leaderboard(console: Console, store: TableStore) -> None:
                 ),
             )
         console.print(shown)
+    console.print(
+        "IC: instruction completion accuracy, 0..100. F1: of mistake feedback; 3 s and 15 s: half width of the time window (the papers use 15 s; "
+        "steps are short here, so 3 s tells more). prec., rec.: within 15 s. false ok: success said on a mistake before its feedback."
+    )
 
 
 def _number(value: float | None, digits: int) -> str:
