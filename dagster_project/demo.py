@@ -223,8 +223,8 @@ def _show_leaderboard(console: Console, store: TableStore) -> None:
             )
         console.print(shown)
     console.print(
-        "IC: instruction completion accuracy, 0..100. F1: of mistake feedback; 3 s and 15 s: half width of the time window (the papers use 15 s; "
-        "steps are short here, so 3 s tells more). prec., rec.: within 15 s. false ok: success said on a mistake before its feedback."
+        "IC: instruction completion accuracy, 0..100. F1: of mistake feedback. 3 s, 15 s: half width of the window (15 s as in the papers; "
+        "in short steps 3 s tells more). prec., rec.: within 15 s. false ok: success said on a mistake before its feedback."
     )
 
 
