@@ -21,37 +21,27 @@ from ml.tables.schema import Partitioning, Table
 
 FINGERPRINT_KEY = "interject.fingerprint"
 WHOLE_TABLE = "all"
-_SAFE = re.compile(r"[A-Za-z0-9.-]")
+_SAFE = re.compile(r"[A-Za-z0-9_.-]")
+_SEPARATOR, _ESCAPE = "~", "+"
 
 
 def encode_key(identifier: str) -> str:
-    """Identifier as a partition key and file name: ``/`` becomes ``__``, any byte outside ``[A-Za-z0-9.-]`` becomes ``_xx`` (hex).
+    """Identifier as a partition key and file name: ``/`` becomes ``~``, any byte outside ``[A-Za-z0-9_.-]`` becomes ``+xx`` (hex).
 
-    Reversible (``decode_key``), without separators that file systems, Dagster ranges (``...``) or globs read.
+    Reversible (``decode_key``). A leading dot and a second of two dots are written as hex too: a key is no hidden file, and no range to
+    Dagster, which reads three dots as one.
     """
-    parts = []
-    for part in identifier.split("/"):
-        escaped = "".join(c if _SAFE.fullmatch(c) else "".join(f"_{byte:02x}" for byte in c.encode()) for c in part)
-        parts.append(escaped.replace("..", "._2e"))
-    return "__".join(parts)
+    plain = "".join(
+        _SEPARATOR if c == "/" else c if _SAFE.fullmatch(c) else "".join(f"{_ESCAPE}{byte:02x}" for byte in c.encode()) for c in identifier
+    )
+    plain = plain.replace("..", f".{_ESCAPE}2e")
+    return f"{_ESCAPE}2e{plain[1:]}" if plain.startswith(".") else plain
 
 
 def decode_key(key: str) -> str:
     """Inverse of ``encode_key``."""
-    return "/".join(_decode_part(part) for part in key.split("__"))
-
-
-def _decode_part(part: str) -> str:
-    out = bytearray()
-    index = 0
-    while index < len(part):
-        if part[index] == "_":
-            out.append(int(part[index + 1 : index + 3], 16))
-            index += 3
-        else:
-            out += part[index].encode()
-            index += 1
-    return out.decode()
+    first, *rest = key.replace(_SEPARATOR, "/").split(_ESCAPE)
+    return (first.encode() + b"".join(bytes.fromhex(part[:2]) + part[2:].encode() for part in rest)).decode()
 
 
 def fingerprint(*parts: object) -> str:

@@ -26,8 +26,13 @@ def test_keys_are_reversible(identifier):
 @given(st.text(min_size=1))
 def test_keys_use_a_safe_alphabet(identifier):
     key = encode_key(identifier)
-    assert set(key) <= set(string.ascii_letters + string.digits + "-._")
+    assert set(key) <= set(string.ascii_letters + string.digits + "-._~+")
     assert "..." not in key
+    assert not key.startswith(".")
+
+
+def test_ordinary_ids_stay_readable():
+    assert encode_key("captaincook4d/1_28") == "captaincook4d~1_28"
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
@@ -84,7 +89,7 @@ def test_concurrent_writers_of_one_partition_leave_one_whole_file(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: store.write("video_probe", probe_rows("a/1", file_bytes=n), "a/1", made_from=str(n)), range(40)))
     assert store.read("video_probe", "a/1").height == 1
-    assert [p.name for p in (tmp_path / "video_probe").iterdir()] == ["a__1.parquet"]
+    assert [p.name for p in (tmp_path / "video_probe").iterdir()] == ["a~1.parquet"]
 
 
 def test_unknown_tables_and_wrong_partitions_are_refused(tmp_path):
