@@ -1,17 +1,19 @@
 """Streaming checkpoints on EGO-style benchmarks from video features that are encoded once per recording.
 
-The same rows as ``ml.benchmarks.protocols`` gives for frames, at a fraction of the time: steps are judged in batches (equal to cached
-streaming), full recipes by cached streaming over the recording's features in time order.
+The same rows as ``ml.benchmarks.protocols`` gives for frames, at a fraction of the time: many streams at once, each message decided on the
+blocks up to it, equal to cached streaming.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
+import torch
 
 from ml.errors import InputError
 from ml.streaming.batch_runtime import StepStream, messages_for_steps
 from ml.streaming.features import FeatureCache
-from ml.streaming.runtime import SpeakingModel, StreamingAssistant
+from ml.streaming.runtime import SpeakingModel
 from ml.streaming.samples import block_range, block_times
 from ml.streaming.streams import Utterance
 from ml.tables.declared import PREDICTIONS
@@ -60,40 +62,70 @@ def predict_full_recipe(
     protocol: str,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    """``predictions`` of a streaming model that sees each recording in one go and moves to the next instruction when it says success."""
-    recordings = benchmark_steps.sort("recording_id", "position").partition_by("recording_id", maintain_order=True)
-    rows: list[tuple[str, Row]] = []
-    for done, recording in enumerate(recordings, start=1):
-        identifier = recording["recording_id"][0]
+    """``predictions`` of a streaming model that sees each recording in one go and moves to the next instruction when it says success.
+
+    Every instruction starts a stream of its own (``RuntimeSettings.keep_context`` off), so the recordings are run side by side, one
+    instruction of each at a time: the messages are those of ``StreamingAssistant``. Raises ``InputError`` where the context is kept.
+    """
+    if speaker.settings.keep_context:
+        raise InputError("full recipes are run one instruction at a time", field="keep_context", remedy="Switch it off")
+    recordings = [
+        part.to_dicts() for part in benchmark_steps.sort("recording_id", "position").partition_by("recording_id", maintain_order=True)
+    ]
+    said: list[list[Row]] = [[] for _ in recordings]
+    runs: list[_Recipe] = []
+    for place, steps in enumerate(recordings):
         try:
-            rows += [(identifier, row) for row in _whole(speaker, features, recording.to_dicts())]
+            runs.append(_recipe(features, place, steps))
         except InputError as error:
-            rows.append((identifier, _row(None, None, Status.BAD_VIDEO, str(error))))
+            said[place] = [_row(None, None, Status.BAD_VIDEO, str(error))]
+    active = runs
+    while active:
+        streams = [StepStream(run.instruction, run.clip[run.seen :], tuple(run.times[run.seen :])) for run in active]
+        for run, messages in zip(active, messages_for_steps(speaker, streams), strict=True):
+            said[run.place] += [_row(run.unit, utterance) for utterance in messages.utterances]
+            run.advance(messages.utterances)
+        active = [run for run in active if not run.is_over]
         if progress is not None:
-            progress(done, len(recordings))
+            progress(len(recordings) - len(active), len(recordings))
+    rows = [(str(steps[0]["recording_id"]), row) for steps, own in zip(recordings, said, strict=True) for row in own or [_row(None, None)]]
     return _predictions(rows, experiment, protocol)
 
 
-def _whole(speaker: SpeakingModel, features: FeatureCache, steps: list[Row]) -> Iterator[Row]:
+@dataclass
+class _Recipe:
+    """One recording on its way through its instructions; ``seen`` counts the blocks before the current instruction."""
+
+    place: int
+    steps: list[Row]
+    clip: torch.Tensor
+    times: list[tuple[float, float]]
+    current: int = 0
+    seen: int = 0
+    is_over: bool = False
+
+    @property
+    def instruction(self) -> str:
+        return str(self.steps[self.current]["instruction"])
+
+    @property
+    def unit(self) -> str:
+        return str(self.steps[self.current]["unit_id"])
+
+    def advance(self, utterances: Sequence[Utterance]) -> None:
+        """To the next instruction after the block at which success was said; over at the last one, or where none was said."""
+        if not utterances or utterances[-1].kind is not MessageKind.SUCCESS:
+            self.is_over = True
+            return
+        self.seen = next(index for index, times in enumerate(self.times) if times[-1] >= utterances[-1].t_s) + 1
+        self.current += 1
+        self.is_over = self.current == len(self.steps) or self.seen >= len(self.times)
+
+
+def _recipe(features: FeatureCache, place: int, steps: list[Row]) -> _Recipe:
     start_s, end_s = float(str(steps[0]["start_s"])), max(float(str(step["end_s"])) for step in steps)
     clip = features.of_clip(_video(steps[0]), start_s, end_s)
-    assistant = StreamingAssistant(speaker)
-    assistant.start(str(steps[0]["instruction"]), start_s)
-    current = 0
-    spoke = False
-    for block, block_features in zip(block_range(start_s, end_s), clip, strict=True):
-        utterance = assistant.observe_features(block_features, block_times(block))
-        if utterance is None:
-            continue
-        spoke = True
-        yield _row(str(steps[current]["unit_id"]), utterance)
-        if utterance.kind is MessageKind.SUCCESS:
-            current += 1
-            if current == len(steps):
-                return
-            assistant.give_instruction(str(steps[current]["instruction"]), utterance.t_s)
-    if not spoke:
-        yield _row(None, None)
+    return _Recipe(place, steps, clip, [block_times(block) for block in block_range(start_s, end_s)])
 
 
 def _stream(features: FeatureCache, step: Row) -> StepStream:

@@ -1,0 +1,91 @@
+"""Batched runs say what cached streaming says, on real videos of the sample kitchen and the embedded base."""
+
+from fractions import Fraction
+
+import pytest
+
+from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
+from ml.sample_kitchen.script import make_recording
+from ml.sample_kitchen.video_file import write_video
+from ml.sample_kitchen.wording import instruction_text
+from ml.sample_kitchen.world import KitchenSplit
+from ml.streaming.features import FeatureCache
+from ml.streaming.model import load_model
+from ml.streaming.runtime import StreamingAssistant
+from ml.streaming.samples import block_range, block_times
+from ml.streaming.untuned import UntunedSpeaker
+from ml.streaming.weights_location import WEIGHTS_FOLDER
+from ml.tables.declared import BENCHMARK_STEPS
+
+SEEDS = (9_001, 9_002)
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("videos")
+    rows = []
+    for seed in SEEDS:
+        recording = make_recording(seed, KitchenSplit.EVALUATION)
+        path = folder / f"{seed}.mp4"
+        write_video(recording, path, Fraction(4))
+        for step in recording.steps:
+            rows.append(
+                {
+                    "benchmark": "b",
+                    "unit_id": f"r{seed}/{step.index}",
+                    "recording_id": f"r{seed}",
+                    "position": step.index,
+                    "start_s": step.start_s,
+                    "end_s": step.end_s,
+                    "instruction": instruction_text(step.instruction),
+                    "mistake_type": None,
+                    "video_path": str(path),
+                }
+            )
+    speaker = UntunedSpeaker(load_model(WEIGHTS_FOLDER))
+    return BENCHMARK_STEPS.rows(rows), speaker, FeatureCache(folder / "features", speaker.model)
+
+
+def streamed(speaker, features, steps, one_stream):
+    """(unit, kind, time, text) by cached streaming, block after block."""
+    said = []
+    groups = [[step] for step in steps] if not one_stream else [[s for s in steps if s["recording_id"] == f"r{seed}"] for seed in SEEDS]
+    for group in groups:
+        assistant = StreamingAssistant(speaker)
+        assistant.start(group[0]["instruction"], group[0]["start_s"])
+        current, end_s = 0, max(step["end_s"] for step in group)
+        clip = features.of_clip(group[0]["video_path"], group[0]["start_s"], end_s)
+        for block, block_features in zip(block_range(group[0]["start_s"], end_s), clip, strict=True):
+            utterance = assistant.observe_features(block_features, block_times(block))
+            if utterance is None:
+                continue
+            said.append((group[current]["unit_id"], str(utterance.kind), utterance.t_s, utterance.text))
+            if utterance.kind == "success":
+                current += 1
+                if current == len(group):
+                    break
+                assistant.give_instruction(group[current]["instruction"], utterance.t_s)
+    return said
+
+
+def spoken(frame):
+    return list(frame.filter(frame["kind"].is_not_null()).select("unit_id", "kind", "t_s", "text").iter_rows())
+
+
+@pytest.mark.parametrize("one_stream", [False, True], ids=["per_step", "full_recipe"])
+def test_batched_runs_equal_cached_streaming(benchmark, one_stream):
+    steps, speaker, features = benchmark
+    run = predict_full_recipe if one_stream else predict_per_step
+    batched = spoken(run(speaker, features, steps, experiment="e", protocol="b.p"))
+    assert batched == streamed(speaker, features, steps.to_dicts(), one_stream)
+    assert batched
+
+
+def test_a_step_without_video_is_a_failed_row(benchmark):
+    steps, speaker, features = benchmark
+    blind = steps.with_columns(video_path=None).cast(dict(BENCHMARK_STEPS.polars_schema))
+    frame = predict_per_step(speaker, features, blind, experiment="e", protocol="b.per_step")
+    assert set(frame["status"]) == {"no_video"}
+    assert frame.height == steps.height
+    whole = predict_full_recipe(speaker, features, blind, experiment="e", protocol="b.full_recipe")
+    assert set(whole["status"]) == {"bad_video"}
