@@ -1,6 +1,7 @@
 """LoRA on the language model: where it goes, how it is written and read back, and checks that it is really there."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,22 @@ ADAPTER_FILE = "adapter_model.safetensors"
 HEAD_FILE = "speak_head.safetensors"
 
 
+def _wrapped(network: Any, config: Any) -> Any:
+    """``network`` under a peft adapter. peft asks for an attribute that transformers has renamed; the warning is not the user's to mend."""
+    from peft import get_peft_model
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(network, config)
+
+
 def add_lora(model: StreamingModel, rank: int, alpha: int, dropout: float, seed: int) -> StreamingModel:
     """The model with a fresh adapter on its language model, base weights frozen. Changes the network in place."""
-    from peft import LoraConfig, get_peft_model
+    from peft import LoraConfig
 
     torch.manual_seed(seed)
     config = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=dropout, target_modules=TARGET_MODULES, bias="none")
-    network = get_peft_model(model.network, config)
+    network = _wrapped(model.network, config)
     if any("visual" in name for name, _ in lora_parameters(network)):
         raise InputError("the adapter reached the vision tower", remedy="Check the module names of this checkpoint")
     return StreamingModel(network, model.tokenizer, model.encode, model.tokens, model.patches, model.name)
@@ -56,14 +66,14 @@ def read_adapter(model: StreamingModel, folder: Path, *, merge: bool = True) -> 
 
     ``merge`` folds the adapter into the weights (the same outputs, faster).
     """
-    from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+    from peft import LoraConfig, get_peft_model_state_dict, set_peft_model_state_dict
     from safetensors.torch import load_file
 
     for name in (ADAPTER_FILE, HEAD_FILE, "adapter_config.json"):
         if not (folder / name).exists():
             raise InputError(f"{name} is missing", file=folder, remedy="A checkpoint holds the adapter and its head")
     config = LoraConfig.from_pretrained(str(folder))
-    network = get_peft_model(model.network, config)
+    network = _wrapped(model.network, config)
     stored = load_file(folder / ADAPTER_FILE)
     expected = get_peft_model_state_dict(network)
     unmatched = sorted(set(stored) ^ set(expected))
