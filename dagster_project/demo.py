@@ -38,6 +38,12 @@ COUNTED = (
 )
 
 
+LEGEND = """
+IC: instruction completion accuracy, 0..100. F1: of mistake feedback. @3, @15: half width of the time window in seconds; the papers use 15,
+in short steps 3 tells more. prec., rec.: within 15 s. ROUGE: ROUGE-L of true positives. false: success said on an unreported mistake.
+""".replace("\n", " ").strip()
+
+
 @dataclass(frozen=True)
 class Stretch:
     """One job of the demo: its partitions that are not current (``None``: unpartitioned), and the stages whose progress it shows."""
@@ -207,10 +213,11 @@ def _show_leaderboard(console: Console, store: TableStore) -> None:
     rows = store.read("leaderboard").filter(pl.col("origin") == "here").to_dicts()
     for protocol, group in groupby(rows, key=lambda row: row["protocol"]):
         entries = list(group)
-        shown = RichTable(title=f"{protocol} (n = {entries[0]['n_steps']} steps)", title_justify="left")
+        title = f"{protocol} (n = {entries[0]['n_steps']} steps)"
+        shown = RichTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
         shown.add_column("experiment", no_wrap=True)
-        for name in ("IC 3 s", "IC 15 s", "F1 3 s", "F1 15 s", "prec.", "rec.", "ROUGE-L", "false ok"):
-            shown.add_column(name, justify="right")
+        for name in ("IC@3", "IC@15", "F1@3", "F1@15", "prec.", "rec.", "ROUGE", "false"):
+            shown.add_column(name, justify="right", no_wrap=True)
         for row in entries:
             shown.add_row(
                 row["experiment"],
@@ -221,11 +228,8 @@ def _show_leaderboard(console: Console, store: TableStore) -> None:
                     for k in ("mistake_f1_3s", "mistake_f1", "mistake_precision", "mistake_recall", "rouge_l", "false_success")
                 ),
             )
-        console.print(shown)
-    console.print(
-        "IC: instruction completion accuracy, 0..100. F1: of mistake feedback. 3 s, 15 s: half width of the window (15 s as in the papers; "
-        "in short steps 3 s tells more). prec., rec.: within 15 s. false ok: success said on a mistake before its feedback."
-    )
+        console.print(shown, "")
+    console.print(LEGEND)
 
 
 def _number(value: float | None, digits: int) -> str:
