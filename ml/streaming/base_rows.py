@@ -27,7 +27,7 @@ from ml.streaming.layout import (
 from ml.vocabulary import MessageKind
 
 WINDOW_S = 10
-MAX_COMPARISON_BLOCKS = 14
+MAX_COMPARISON_BLOCKS = 18
 REMARK_SHARE = 0.3
 REMARK_IN_WORDS_SHARE = 0.4
 OFFSET_SHARE = 0.3

@@ -37,9 +37,9 @@ class BaseTrainingSettings:
     vision_steps: int = 1500
     vision_blocks: int = 192
     vision_rate: float = 2e-3
-    steps: int = 1500
-    narration_rows: int = 16
-    comparison_pairs: int = 4
+    steps: int = 1400
+    narration_rows: int = 14
+    comparison_pairs: int = 6
     text_rows: int = 6
     peak_rate: float = 1.5e-3
     final_share: float = 0.02

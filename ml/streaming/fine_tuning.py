@@ -22,6 +22,7 @@ from torch.nn import functional
 from ml.errors import InputError
 from ml.streaming.adapter import add_lora, lora_parameters, untouched_matrices, write_adapter
 from ml.streaming.batches import BatchPlan, Draw
+from ml.streaming.fast_cpu import flushed_denormals
 from ml.streaming.features import FeatureCache
 from ml.streaming.head import SpeakHead, speak_loss
 from ml.streaming.model import StreamingModel
@@ -99,6 +100,28 @@ def fine_tune(
     if state is not None:
         _restore(state, tuned, optimizer)
         done, spent_s = int(state["step"]), float(state["elapsed_s"])
+    with flushed_denormals():
+        spent_s = _train(tuned, optimizer, plan, features, settings, run, done, spent_s, progress)
+    tuned.model.network.eval()
+    tuned.head.eval()
+    write_adapter(tuned.model, tuned.head, folder)
+    run.forget_state()
+    return tuned, FineTuneResult(folder, settings.steps, spent_s, len(kept), (*refused, *more), tuple(run.log()))
+
+
+def _train(
+    tuned: Tuned,
+    optimizer: torch.optim.Optimizer,
+    plan: BatchPlan,
+    features: FeatureCache,
+    settings: FineTuneSettings,
+    run: RunFolder,
+    done: int,
+    spent_s: float,
+    progress: Progress | None,
+) -> float:
+    """Steps ``done + 1`` to the last, saved and logged in ``run``; returns the seconds spent over all sittings."""
+    trained = [parameter for _, parameter in lora_parameters(tuned.model.network)]
     began = time.monotonic()
     bad: list[str] = []
     bad_steps = 0
@@ -141,12 +164,7 @@ def fine_tune(
             run.save(_state(step, elapsed_s, tuned, optimizer))
         if progress is not None:
             progress(step, settings.steps)
-    tuned.model.network.eval()
-    tuned.head.eval()
-    write_adapter(tuned.model, tuned.head, folder)
-    run.forget_state()
-    elapsed_s = spent_s + time.monotonic() - began
-    return tuned, FineTuneResult(folder, settings.steps, elapsed_s, len(kept), (*refused, *more), tuple(run.log()))
+    return spent_s + time.monotonic() - began
 
 
 def new_tuned(base: StreamingModel, settings: FineTuneSettings) -> Tuned:
