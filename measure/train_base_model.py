@@ -2,7 +2,7 @@
 
     python measure/train_base_model.py --seed 0 --out ml/streaming/weights
 
-About 25 minutes on 2 idle cores. ``--score-only`` scores the weights in ``--out`` instead of training.
+About 35 minutes on 2 idle cores. ``--score-only`` scores the weights in ``--out`` instead of training.
 """
 
 import argparse

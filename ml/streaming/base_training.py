@@ -34,10 +34,10 @@ class BaseTrainingSettings:
     """Of the embedded model only. Rates and shares were chosen on held-out recordings; ``steps`` bound the time."""
 
     seed: int = 0
-    vision_steps: int = 1500
+    vision_steps: int = 2000
     vision_blocks: int = 192
     vision_rate: float = 2e-3
-    steps: int = 1400
+    steps: int = 2000
     narration_rows: int = 14
     comparison_pairs: int = 6
     text_rows: int = 6
