@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ml.errors import InputError
-from ml.streaming.fast_cpu import use_fast_cpu_paths
+from ml.streaming.fast_cpu import flushed_denormals, use_fast_cpu_paths
 from ml.streaming.layout import Encode, LayoutTokens, Sequence3D, Tokenizer, plain_encoder, resolve_tokens
 from ml.streaming.patches import PatchSettings, patchify, resize_frames
 
@@ -104,6 +104,7 @@ class StreamingModel:
         embedded = embedded.masked_scatter(places.unsqueeze(-1), levels[0])
         return embedded, {"visual_pos_masks": places, "deepstack_visual_embeds": list(levels[1:])} if len(levels) > 1 else {}
 
+    @flushed_denormals()
     def hidden_states(self, sequences: Sequence[Sequence3D], features: Sequence[torch.Tensor | None]) -> tuple[torch.Tensor, torch.Tensor]:
         """Full forward of a batch. Returns (hidden [B, L, H], ids [B, L]); shorter sequences are padded on the right.
 
@@ -127,6 +128,7 @@ class StreamingModel:
 
         return DynamicCache(config=self.network.config.get_text_config())
 
+    @flushed_denormals()
     def continue_cached(
         self,
         cache: Any,
