@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from assets.imported import content_hash, import_partition, source_of
+from ml.llm_stages import llm_stage
 from ml.settings import Settings
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
@@ -93,22 +94,22 @@ class Fingerprints:
     def attributes(self, recording_id: str) -> str:
         source = self.settings.all_sources().get(source_of(recording_id))
         types = source.mistake_types if source is not None else ()
-        return fingerprint(CODE_VERSIONS["attributes"], self.store.made_from("steps", recording_id), self._llm("attributes"), types)
+        return fingerprint(CODE_VERSIONS["attributes"], self.store.made_from("steps", recording_id), self.llm_stage("attributes"), types)
 
     def counterfactuals(self, recording_id: str) -> str:
         made = self.store.made_from("attributes", recording_id)
-        return fingerprint(CODE_VERSIONS["counterfactuals"], made, self._llm("counterfactuals"), self.settings.counterfactuals)
+        return fingerprint(CODE_VERSIONS["counterfactuals"], made, self.llm_stage("counterfactuals"), self.settings.counterfactuals)
 
     def feedback_timestamps(self, recording_id: str) -> str:
         made = [self.store.made_from(name, recording_id) for name in ("counterfactuals", "steps", "narrations")]
-        return fingerprint(CODE_VERSIONS["feedback_timestamps"], made, self._llm("feedback_timestamps"))
+        return fingerprint(CODE_VERSIONS["feedback_timestamps"], made, self.llm_stage("feedback_timestamps"))
 
-    def _llm(self, stage: str) -> str:
-        from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
-
-        chosen = getattr(self.settings.stages, stage)
-        rules = rules_hash() if chosen.backend == "rules" else ""
-        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, stage_hash(stage), rules)
+    def llm_stage(self, stage: str) -> str:
+        """Hash of what shapes an LLM stage's replies: backend, model, their options, prompts and readers."""
+        declared = llm_stage(stage)
+        chosen = declared.settings(self.settings)
+        rules = declared.rules_hash() if chosen.backend == "rules" else ""
+        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, declared.prompt_hash(), rules)
 
     def all_of(self, table: str) -> str:
         """Hash over the fingerprints of every partition of a table on disk."""

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ml.counterfactuals.asking import Asks, Question, ask
+from ml.counterfactuals.asking import Question, ask
 from ml.counterfactuals.registry import MISTAKE_RULES, Stage
 from ml.counterfactuals.scoring import prediction, score_attributes
 from ml.errors import InputError
+from ml.llm.stage import Asks
 from ml.vocabulary import MistakeType, Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ml.counterfactuals.asking import Asks, Question, ask
+from ml.counterfactuals.asking import Question, ask
 from ml.counterfactuals.mistake_rules import Question as Moments
 from ml.counterfactuals.reading import Moment, clean
 from ml.counterfactuals.registry import MISTAKE_RULES, Stage
 from ml.errors import InputError
+from ml.llm.stage import Asks
 from ml.vocabulary import Direction, MistakeType, Status
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

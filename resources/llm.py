@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from ml.errors import InputError
+from ml.llm.stage import Rules
+from ml.llm_stages import llm_stage
 from ml.settings import LLM, LLMBackend
 from resources.settings import PlatformSettings
 
@@ -22,7 +24,8 @@ class LanguageModels(dg.ConfigurableResource):
     data: str
 
     def client(self, stage: str) -> "Client":
-        return open_client(getattr(PlatformSettings().values.stages, stage), Path(self.data) / "llm_cache")
+        declared = llm_stage(stage)
+        return open_client(declared.settings(PlatformSettings().values), Path(self.data) / "llm_cache", declared.rules())
 
     def with_usage(self, result: dg.MaterializeResult, client: "Client") -> dg.MaterializeResult:
         """The result with what its model calls used: calls, cache hits, tokens by kind, money, retries, outcomes."""
@@ -30,8 +33,11 @@ class LanguageModels(dg.ConfigurableResource):
         return dg.MaterializeResult(metadata={**(result.metadata or {}), **spent})
 
 
-def open_client(chosen: LLM, cache: Path) -> "Client":
-    """A client for one stage; its budget is that of the run. Raises ``InputError`` where the key's variable is not set."""
+def open_client(chosen: LLM, cache: Path, rules: Rules | None = None) -> "Client":
+    """A client for one stage; its budget is that of the run, ``rules`` are its offline answers.
+
+    Raises ``InputError`` where the key's variable is not set.
+    """
     from ml.llm.budget import Budget
     from ml.llm.cache import ReplyCache
     from ml.llm.client import Client
@@ -42,10 +48,9 @@ def open_client(chosen: LLM, cache: Path) -> "Client":
     replies = ReplyCache(cache / "replies.sqlite")
     match chosen.backend:
         case LLMBackend.RULES:
-            from ml.counterfactuals.rules.functions import FUNCTIONS
             from ml.llm.backends.rules import RulesBackend
 
-            return Client(RulesBackend(FUNCTIONS))
+            return Client(RulesBackend(rules or {}))
         case LLMBackend.ANTHROPIC:
             from ml.llm.backends.anthropic_backend import AnthropicBackend
 

@@ -2,24 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ml.counterfactuals.registry import Stage, render_prompt, task_name
 from ml.llm.requests import Reply, Request
+from ml.llm.stage import Asks, Progress
 from ml.vocabulary import MistakeType
-
-Progress = Callable[[int, int], None]
-
-
-class Asks(Protocol):
-    """What the stages need of an LLM client."""
-
-    @property
-    def model(self) -> str: ...
-
-    def run(self, requests: Sequence[Request], progress: Progress | None = None) -> list[Reply]: ...
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import polars as pl
 
-from ml.counterfactuals.asking import Asks, Progress, Question, ask
+from ml.counterfactuals.asking import Question, ask
 from ml.counterfactuals.mistake_rules import MistakeRules
 from ml.counterfactuals.mistake_rules import Question as Moments
 from ml.counterfactuals.moments import feedback_slots
 from ml.counterfactuals.reading import Fields, Moment, Value, short_text
 from ml.counterfactuals.registry import MISTAKE_RULES, Stage
 from ml.llm.requests import Reply
+from ml.llm.stage import Asks, Progress
 from ml.tables.declared import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
 from ml.vocabulary import Direction, MistakeType, Status
 

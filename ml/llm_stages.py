@@ -1,0 +1,74 @@
+"""The LLM stages of the graph, listed once: whatever works on "each stage" or on "a stage by name" goes through here.
+
+A further stage is one entry here, one section in ``ml.settings.Stages`` and one asset. What a stage asks and how it reads the replies is
+in the stage's own room.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import polars as pl
+
+from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
+from ml.errors import InputError
+from ml.llm.stage import Asks, Inputs, LLMStage, Rules
+from ml.vocabulary import MistakeType
+
+
+def _attributes(inputs: Inputs, client: Asks) -> pl.DataFrame:
+    """Only the mistake types that a recording's source is detailed enough for are asked about."""
+    from ml.counterfactuals.stages import extract_attributes
+
+    sources = inputs.settings.all_sources()
+    by_types: dict[tuple[str, ...], list[str]] = {}
+    for recording_id in inputs["steps"]["recording_id"].unique(maintain_order=True):
+        source = sources.get(recording_id.split("/", 1)[0])
+        by_types.setdefault(source.mistake_types if source is not None else (), []).append(recording_id)
+    made = [
+        extract_attributes(inputs["steps"].filter(pl.col("recording_id").is_in(ids)), client, [MistakeType(one) for one in types])
+        for types, ids in by_types.items()
+    ]
+    return pl.concat(made) if made else extract_attributes(inputs["steps"], client)
+
+
+def _counterfactuals(inputs: Inputs, client: Asks) -> pl.DataFrame:
+    from ml.counterfactuals.stages import make_counterfactuals
+
+    minimum_s = inputs.settings.counterfactuals.minimum_timing_change_s
+    return make_counterfactuals(inputs["attributes"], client, minimum_timing_change_s=minimum_s)
+
+
+def _feedback_timestamps(inputs: Inputs, client: Asks) -> pl.DataFrame:
+    from ml.counterfactuals.stages import infer_feedback_timestamps
+
+    return infer_feedback_timestamps(inputs["counterfactuals"], inputs["steps"], inputs["narrations"], client)
+
+
+def _counterfactual_rules() -> Rules:
+    from ml.counterfactuals.rules.functions import FUNCTIONS
+
+    return FUNCTIONS
+
+
+def _of_counterfactuals(name: str, about: str, reads: tuple[str, ...], make: Callable[[Inputs, Asks], pl.DataFrame]) -> LLMStage:
+    return LLMStage(name, about, reads, make, partial(stage_hash, name), _counterfactual_rules, rules_hash)
+
+
+LLM_STAGES: Final[Mapping[str, LLMStage]] = {
+    stage.name: stage
+    for stage in (
+        _of_counterfactuals("attributes", "what each step says about the mistake types", ("steps",), _attributes),
+        _of_counterfactuals("counterfactuals", "changed attribute, instruction and feedback", ("attributes",), _counterfactuals),
+        _of_counterfactuals(
+            "feedback_timestamps", "when the feedback is due", ("counterfactuals", "steps", "narrations"), _feedback_timestamps
+        ),
+    )
+}
+
+
+def llm_stage(name: str) -> LLMStage:
+    """A stage by name. Raises ``InputError`` that names the stages that there are."""
+    if name not in LLM_STAGES:
+        raise InputError(f"no LLM stage {name!r}", field="stage", remedy=f"Stages: {', '.join(LLM_STAGES)}")
+    return LLM_STAGES[name]
