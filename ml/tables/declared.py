@@ -20,7 +20,7 @@ REASON = Column("reason", TEXT, "why the status is not ok", nullable=True)
 SPLIT = Column("split", TEXT, "split of the recording", nullable=True, allowed=tuple(Split))
 INSTRUCTION = Column("instruction", TEXT, "what the person is asked to do")
 EXPERIMENT = Column("experiment", TEXT, "what was tuned or scored: an experiment of the settings, or a floor")
-PROTOCOL = Column("protocol", TEXT, "benchmark and how it feeds the model: `<benchmark>.<per_step|full_recipe>`")
+PROTOCOL = Column("protocol", TEXT, "benchmark and how it feeds the model: `<benchmark>.<feed>`, see `ml.benchmarks.families`")
 
 
 def null(name: str, dtype: pl.DataType, doc: str, allowed: tuple[str, ...] | None = None) -> Column:
@@ -259,6 +259,75 @@ _PAIR_COLUMNS = (
     null("clip_end_s", REAL, "clip end"),
     null("t_s", REAL, "when the feedback is due"),
 )
+_VERDICTS = (
+    null("different", FLAG, "the counterfactual instruction asks for something other than what the person does; null where nobody could tell"),
+    null("feasible", FLAG, "it can be followed with what is there; null where nobody could tell"),
+    null("of_type", FLAG, "the difference is of the pair's mistake type; null where nobody could tell"),
+)
+_CHECKED = tuple(null(f"check_{c.name}", FLAG, f"validity_check: {c.doc}") for c in _VERDICTS)
+VALIDITY_CHECK = Table(
+    "validity_check",
+    "An independent check of each dated pair by the three questions of the EGO-CoMist study.",
+    Partitioning.RECORDING,
+    ("pair_id",),
+    (
+        PAIR_ID,
+        RECORDING_ID,
+        STEP_UID,
+        MISTAKE_TYPE,
+        DIRECTION,
+        *_VERDICTS,
+        null("why", TEXT, "what is wrong, or why a question is open"),
+        Column("model", TEXT, "backend and model"),
+        STATUS,
+        REASON,
+    ),
+)
+VALIDITY_SAMPLE = Table(
+    "validity_sample",
+    "Pairs that people are asked about, in the order in which they are shown.",
+    Partitioning.SINGLE,
+    ("pair_id",),
+    (
+        Column("position", WHOLE, "0-based place in the review"),
+        *(Column(c.name, c.dtype, c.doc, nullable=c.name == "split", allowed=c.allowed) for c in _PAIR_COLUMNS),
+        Column("video_path", TEXT, "video file"),
+        Column("weight", REAL, "pairs of its stratum (source, type, direction) that this one stands for"),
+        Column("shown_sha256", TEXT, "hash of what is shown; an answer counts only for what was shown"),
+    ),
+)
+VALIDITY_ANSWERS = Table(
+    "validity_answers",
+    "What people answered, the latest of each person for each pair.",
+    Partitioning.SINGLE,
+    ("reviewer", "pair_id", "shown_sha256"),
+    (
+        Column("reviewer", TEXT, "name that the person gave"),
+        PAIR_ID,
+        Column("shown_sha256", TEXT, "hash of what was shown"),
+        *_VERDICTS,
+        null("apparent_s", REAL, "when the mistake becomes apparent, on the recording's time line"),
+        Column("never_apparent", FLAG, "the person saw no such moment"),
+        null("comment", TEXT, "remark"),
+        Column("is_complete", FLAG, "three verdicts, and a moment where all three are yes"),
+        Column("answered_at", TEXT, "UTC, ISO 8601"),
+    ),
+)
+VALIDITY_REVIEW = Table(
+    "validity_review",
+    "People's verdicts summed up: shares of valid pairs, agreement, errors of the feedback timestamps.",
+    Partitioning.SINGLE,
+    ("measure", "question", "group"),
+    (
+        Column("measure", TEXT, "valid_share, agreement, kappa, check_agreement, check_kappa or timestamp_error_share"),
+        Column("question", TEXT, "valid, different, feasible, of_type; for timestamps the bin of the error in s"),
+        Column("group", TEXT, "`all`, a source, a mistake type, or a pair of reviewers"),
+        null("value", REAL, "0..1; kappa -1..1; null where there is no data"),
+        Column("n", WHOLE, "answers or answer pairs behind the value"),
+        null("low", REAL, "95 % Wilson interval"),
+        null("high", REAL, "95 % Wilson interval"),
+    ),
+)
 COMIST_CANDIDATES = Table(
     "comist_candidates",
     "Every counterfactual with every score that a filter may use.",
@@ -272,9 +341,26 @@ COMIST_CANDIDATES = Table(
         null("duplicate_similarity", REAL, "cosine to that pair"),
         null("benchmark_step", TEXT, "nearest benchmark instruction"),
         null("benchmark_similarity", REAL, "cosine to it"),
+        Column("benchmark_leak", FLAG, "a benchmark asks for either text on the same video"),
+        *_CHECKED,
         STATUS,
         REASON,
-        null("rejection", TEXT, "first filter that rejects the pair under the settings; null when kept"),
+    ),
+)
+COMIST_REJECTIONS = Table(
+    "comist_rejections",
+    "Candidates that are not in ego_comist, each with the first filter that rejects it under the settings.",
+    Partitioning.SINGLE,
+    ("pair_id",),
+    (
+        PAIR_ID,
+        RECORDING_ID,
+        Column("source", TEXT, "source of the recording"),
+        MISTAKE_TYPE,
+        DIRECTION,
+        Column("rejection", TEXT, "first filter that rejects the pair"),
+        STATUS,
+        REASON,
     ),
 )
 EGO_COMIST = Table(
@@ -350,6 +436,57 @@ BENCHMARK_MESSAGES = Table(
         null("mistake_type", TEXT, "type of mistake", tuple(MistakeType)),
     ),
 )
+BENCHMARK_DIALOGUES = Table(
+    "benchmark_dialogues",
+    "Videos of a GuideMe benchmark in canonical form.",
+    Partitioning.SOURCE,
+    ("benchmark", "recording_id"),
+    (
+        Column("benchmark", TEXT, "benchmark"),
+        RECORDING_ID,
+        null("goal", TEXT, "task as the annotation infers it"),
+        null("knowledge", TEXT, "task knowledge as the annotation infers it"),
+        Column("start_s", REAL, "first user turn; 0 without one"),
+        null("duration_s", REAL, "decodable length of the video, where it is known"),
+        null("video_path", TEXT, "video file"),
+    ),
+)
+BENCHMARK_TURNS = Table(
+    "benchmark_turns",
+    "Reference dialogues of a GuideMe benchmark.",
+    Partitioning.SOURCE,
+    ("benchmark", "recording_id", "turn_index"),
+    (
+        Column("benchmark", TEXT, "benchmark"),
+        RECORDING_ID,
+        Column("turn_index", WHOLE, "0-based, in time order"),
+        Column("t_s", REAL, "time; whole seconds in the published format"),
+        Column("speaker", TEXT, "who says it", allowed=("user", "assistant")),
+        Column("text", TEXT, "what is said"),
+        null("category", TEXT, "instruction, error or correction, where the annotation says so"),
+    ),
+)
+BENCHMARK_CLIPS = Table(
+    "benchmark_clips",
+    "Samples of a Cook-MRE benchmark: a clip with an instruction that it follows or deviates from in one element.",
+    Partitioning.SOURCE,
+    ("benchmark", "sample_id"),
+    (
+        Column("benchmark", TEXT, "benchmark"),
+        Column("sample_id", TEXT, "sample"),
+        Column("clip_id", TEXT, "source clip; several samples may share one"),
+        RECORDING_ID,
+        null("video_path", TEXT, "video file"),
+        Column("start_s", REAL, "clip start on the recording's time line"),
+        null("end_s", REAL, "clip end; null: to the end of the video"),
+        INSTRUCTION,
+        Column("sample_class", TEXT, "whether the instruction deviates from the clip", allowed=("mistake", "correct")),
+        null("element", TEXT, "element that deviates", ("verb", "ingredient", "tool", "location")),
+        Column("original", TEXT, "what the clip really shows"),
+        null("difficulty", TEXT, "level of the deviation", ("easy", "hard")),
+        Column("elements", TEXTS, "elements that the original description has; a hint may name each"),
+    ),
+)
 PREDICTIONS = Table(
     "predictions",
     "What an assistant said on a benchmark; a failed item is a row too.",
@@ -365,6 +502,37 @@ PREDICTIONS = Table(
         null("kind", TEXT, "kind", tuple(MessageKind)),
         null("text", TEXT, "message"),
         null("score", REAL, "probability of the decision"),
+        STATUS,
+        REASON,
+    ),
+)
+GUIDANCE_PREDICTIONS = Table(
+    "guidance_predictions",
+    "What an assistant said at each instant of a GuideMe protocol; a failed instant is a row too.",
+    Partitioning.PROTOCOL,
+    ("experiment", "protocol", "recording_id", "instant_index"),
+    (
+        EXPERIMENT,
+        PROTOCOL,
+        RECORDING_ID,
+        Column("instant_index", WHOLE, "0-based place in the protocol's grid of the video"),
+        Column("t_s", REAL, "instant"),
+        null("said", TEXT, "`Silent` or an utterance; null where it failed"),
+        STATUS,
+        REASON,
+    ),
+)
+CLIP_PREDICTIONS = Table(
+    "clip_predictions",
+    "What an assistant answered on each sample of Cook-MRE; a failed answer is a row too.",
+    Partitioning.PROTOCOL,
+    ("experiment", "protocol", "sample_id", "hint"),
+    (
+        EXPERIMENT,
+        PROTOCOL,
+        Column("sample_id", TEXT, "sample"),
+        Column("hint", TEXT, "element that the question named", allowed=("none", "verb", "ingredient", "tool", "location")),
+        null("answer", TEXT, "free answer; null where it failed"),
         STATUS,
         REASON,
     ),

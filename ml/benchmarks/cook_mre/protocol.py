@@ -12,6 +12,7 @@ from ml.benchmarks.assistants import prompts
 from ml.benchmarks.assistants.turn_based import Answers
 from ml.benchmarks.bootstrap import BootstrapOptions, draw_weights, interval
 from ml.benchmarks.cook_mre.metrics import CookOptions, CorrectSample, MistakeSample, Unparsable, passes, score_cook_mre
+from ml.benchmarks.cook_mre.samples import ELEMENTS, GRADED_ELEMENTS, CookSample, hints_of
 from ml.benchmarks.judging import Criteria, CriteriaCase, judge_criteria
 from ml.benchmarks.options import options_hash
 from ml.errors import InputError
@@ -19,8 +20,6 @@ from ml.llm.requests import Request
 from ml.tables.declared import SCORES
 from ml.vocabulary import Status
 
-ELEMENTS = ("verb", "ingredient", "tool", "location")
-GRADED_ELEMENTS = ("verb", "ingredient")  # only these have levels of difficulty
 FRAMES = 16
 
 
@@ -31,26 +30,6 @@ class FrameRule(StrEnum):
     ENDS = "ends"
 
 
-@dataclass(frozen=True)
-class CookSample:
-    """A clip with an instruction. ``element`` is None for a correct sample; ``elements`` are those its description has (for hints)."""
-
-    sample_id: str
-    clip_id: str
-    instruction: str
-    original: str
-    element: str | None = None
-    difficulty: str | None = None
-    elements: tuple[str, ...] = ELEMENTS
-
-    def __post_init__(self) -> None:
-        for name in (*((self.element,) if self.element is not None else ()), *self.elements):
-            if name not in ELEMENTS:
-                raise InputError(
-                    f"{name!r} is no element", record=self.sample_id, field="element", remedy=f"Allowed: {', '.join(ELEMENTS)}"
-                )
-
-
 ClipImages = Callable[[CookSample], tuple[bytes, ...]]
 
 
@@ -59,13 +38,6 @@ def uniform_times(start_s: float, end_s: float, count: int = FRAMES, rule: Frame
     if rule is FrameRule.ENDS:
         return [float(t) for t in np.linspace(start_s, end_s, count)]
     return [start_s + (index + 0.5) * (end_s - start_s) / count for index in range(count)]
-
-
-def hints_of(sample: CookSample, is_hinted: bool) -> tuple[str | None, ...]:
-    """Prompts of a sample: one without hint; with hint a mistake's own element, or every element of a correct sample."""
-    if not is_hinted:
-        return (None,)
-    return (sample.element,) if sample.element is not None else sample.elements
 
 
 def ask_clips(

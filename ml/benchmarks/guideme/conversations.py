@@ -1,7 +1,8 @@
 """GuideMe's published annotation format, and merged prediction files, as items and videos. Scores nothing.
 
 Format: a list of ``{videos, video_id, type, conversations: [{from, value, timestamp}], inferred_goal, inferred_knowledge}``,
-timestamps in integer seconds.
+timestamps in integer seconds. A turn may name its ``category`` (instruction, error, correction). System turns and ``<video>``
+placeholders, which the released tools put between the turns, are passed over.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +28,14 @@ class Turn:
 
 @dataclass(frozen=True)
 class GuideMeItem:
+    """One video with its dialogue. ``duration_s`` is known where the video was probed."""
+
     video_id: str
     video_file: str | None
     goal: str
     knowledge: str
     turns: tuple[Turn, ...]
+    duration_s: float | None = None
 
     @property
     def answers(self) -> tuple[Turn, ...]:
@@ -39,8 +43,9 @@ class GuideMeItem:
 
     @property
     def start_s(self) -> float:
-        """First user turn; 0 without one."""
-        return next((turn.t_s for turn in self.turns if turn.speaker == "user"), 0.0)
+        """First user turn; the first answer without one, 0 without either."""
+        users = [turn.t_s for turn in self.turns if turn.speaker == "user"]
+        return min(users or [turn.t_s for turn in self.turns], default=0.0)
 
 
 def read_guideme(path: Path) -> list[GuideMeItem]:
@@ -57,8 +62,14 @@ def read_guideme(path: Path) -> list[GuideMeItem]:
         seen.add(video_id)
         if not isinstance(raw.get("conversations"), list):
             raise InputError("a list of turns is expected", file=path, record=video_id, field="conversations")
-        turns = tuple(_turn(turn, path, f"{video_id} turn {index}") for index, turn in enumerate(raw["conversations"]))
+        turns = tuple(
+            _turn(turn, path, f"{video_id} turn {index}")
+            for index, turn in enumerate(raw["conversations"])
+            if not (isinstance(turn, dict) and (turn.get("from") == "system" or turn.get("value") == "<video>"))
+        )
         videos = raw.get("videos") or [None]
+        if not isinstance(videos, list) or not isinstance(videos[0], str | None):
+            raise InputError("a list with a file name is expected", file=path, record=video_id, field="videos")
         goal, knowledge = raw.get("inferred_goal") or "", raw.get("inferred_knowledge") or ""
         items.append(GuideMeItem(video_id, videos[0], str(goal), str(knowledge), tuple(sorted(turns, key=lambda t: t.t_s))))
     return items
@@ -74,7 +85,10 @@ def _turn(raw: Any, path: Path, record: str) -> Turn:
     t_s = raw.get("timestamp")
     if isinstance(t_s, bool) or not isinstance(t_s, int | float) or not 0 <= t_s < 1e7:
         raise InputError(f"{t_s!r} is no time in seconds", file=path, record=record, field="timestamp")
-    return Turn(float(t_s), raw["from"], raw["value"], raw.get("category"))
+    category = raw.get("category")
+    if category is not None and not isinstance(category, str):
+        raise InputError(f"{category!r} is no category", file=path, record=record, field="category")
+    return Turn(float(t_s), raw["from"], raw["value"], category)
 
 
 def as_video(

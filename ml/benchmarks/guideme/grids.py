@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
+
+from ml.benchmarks.families import GuideMeVariant
+from ml.benchmarks.guideme.conversations import GuideMeItem
 
 
 @dataclass(frozen=True)
@@ -54,3 +58,22 @@ def anchor_grid(anchors_s: Sequence[float], seed: int, min_gap_s: float = 5.0) -
     count = min(len(anchors_s), len(candidates))
     drawn = np.random.default_rng(seed).choice(candidates, size=count, replace=False) if count else np.zeros(0)
     return AnchorGrid(tuple(sorted(float(t) for t in anchors_s)), tuple(sorted(float(t) for t in drawn)), len(candidates))
+
+
+def grid_of(item: GuideMeItem, variant: GuideMeVariant) -> tuple[float, ...]:
+    """Instants of one video under a protocol, ascending; the same for the same seed, whatever other videos there are.
+
+    Dense: every ``interval_s`` from the first user turn to 10..15 s after the last answer. Anchor: every answer's second, and silent
+    ones. A video without answers has no instant.
+    """
+    answers = [turn.t_s for turn in item.answers]
+    if not answers:
+        return ()
+    seed = int(sha256(f"{variant.seed}/{item.video_id}".encode()).hexdigest()[:12], 16)
+    if not variant.is_dense:
+        anchors = sorted({float(int(t)) for t in answers})
+        drawn = anchor_grid(anchors, seed)
+        return tuple(sorted({*drawn.anchors_s, *drawn.silent_s}))
+    tail = tail_seconds(np.random.default_rng(seed))
+    duration_s = item.duration_s if item.duration_s is not None else max(answers) + tail
+    return dense_ticks(item.start_s, answers, duration_s, tail, variant.interval_s)

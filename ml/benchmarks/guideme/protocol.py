@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from string import Template
 
 from ml.benchmarks.assistants import prompts
 from ml.benchmarks.assistants.interface import FramesProvider, LookAheadError
 from ml.benchmarks.assistants.turn_based import Answers, ModelCallError, spread
+from ml.benchmarks.families import History
 from ml.benchmarks.guideme.conversations import GuideMeItem, as_video
 from ml.benchmarks.guideme.options import SilenceRule
 from ml.benchmarks.guideme.scores import GuidanceVideo
@@ -15,14 +15,6 @@ from ml.benchmarks.guideme.timeline import SameSecond, is_silence
 from ml.llm.requests import Request
 from ml.video.jpeg import encode_jpeg
 from ml.vocabulary import Status
-
-
-class History(StrEnum):
-    """Whose answers the dialogue holds; part of a result's name."""
-
-    TRUE = "true"
-    OWN = "own"
-    NONE = "none"
 
 
 @dataclass(frozen=True)

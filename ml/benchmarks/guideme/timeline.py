@@ -1,6 +1,7 @@
 """A GuideMe video as instants with what was said and what should have been: silence rules, and references onto instants. Scores nothing."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,13 +54,16 @@ def place_references(
 ) -> list[tuple[float, str, str | None]]:
     """(tick, text, category) per instant of the grid: an utterance at 12.4 s belongs to the tick 12, which sees frames up to 12.0 s.
 
+    ``ticks_s`` ascend; a reference belongs to the last tick that is not after it and less than ``interval_s`` before it, else to none.
     Ticks without reference are silent; under ``BOTH`` a tick may come twice.
     """
     if not ticks_s:
         return []
     at: dict[int, list[tuple[str, str | None]]] = {}
     for t_s, text, category in sorted(references, key=lambda reference: reference[0]):
-        at.setdefault(int((t_s - ticks_s[0]) / interval_s + 1e-9), []).append((text, category))
+        place = bisect_right(ticks_s, t_s + 1e-9 * interval_s) - 1
+        if place >= 0 and t_s - ticks_s[place] < interval_s - 1e-9:
+            at.setdefault(place, []).append((text, category))
     placed: list[tuple[float, str, str | None]] = []
     for index, tick in enumerate(ticks_s):
         here = at.get(index, [])

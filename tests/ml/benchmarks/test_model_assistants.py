@@ -8,10 +8,12 @@ from ml.benchmarks.assistants.interface import LookAheadError
 from ml.benchmarks.assistants.polling import RecentFeedback, read_yes_no
 from ml.benchmarks.assistants.turn_based import NarrationAssistant, TurnBasedAssistant, TurnOptions, spread
 from ml.benchmarks.cook_mre.metrics import CookOptions
-from ml.benchmarks.cook_mre.protocol import CookSample, FrameRule, always, ask_clips, judge_answers, score_cook, uniform_times
+from ml.benchmarks.cook_mre.protocol import FrameRule, always, ask_clips, judge_answers, score_cook, uniform_times
+from ml.benchmarks.cook_mre.samples import CookSample
+from ml.benchmarks.families import History
 from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, read_guideme, read_merged_predictions
 from ml.benchmarks.guideme.grids import dense_ticks
-from ml.benchmarks.guideme.protocol import DenseOptions, History, PerSecondAssistant, Said, check_dialogue, run_guideme
+from ml.benchmarks.guideme.protocol import DenseOptions, PerSecondAssistant, Said, check_dialogue, run_guideme
 from ml.benchmarks.protocols import run_per_step
 from ml.errors import InputError
 from ml.llm.backends.rules import RulesBackend

@@ -1,0 +1,105 @@
+"""Names of benchmark protocols: which family a run belongs to, which table its predictions are in, who can take part. Runs nothing.
+
+A protocol is called ``<benchmark>.<feed>``:
+
+* EGO: ``per_step`` or ``full_recipe``;
+* GuideMe: ``dense`` or ``anchor``, then, joined by ``-``, what differs from the defaults: ``own`` or ``none`` (the history; else the true
+  one), ``window30`` (seconds of video, else 60), ``every0.5`` (seconds between instants, else 1), ``knowledge`` (the annotation's task
+  knowledge is shown too), ``seed7`` (of the anchor sampling and the dense tail, else 0);
+* Cook-MRE: ``default`` or ``hint``.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ml.errors import InputError
+
+
+class Family(StrEnum):
+    EGO = "ego"
+    GUIDEME = "guideme"
+    COOK_MRE = "cook_mre"
+
+
+class History(StrEnum):
+    """Whose answers the dialogue of a GuideMe instant holds."""
+
+    TRUE = "true"
+    OWN = "own"
+    NONE = "none"
+
+
+EGO_FEEDS = ("per_step", "full_recipe")
+GUIDEME_FEEDS = ("dense", "anchor")
+COOK_FEEDS = ("default", "hint")
+PREDICTION_TABLES = {Family.EGO: "predictions", Family.GUIDEME: "guidance_predictions", Family.COOK_MRE: "clip_predictions"}
+DATA_TABLES = {
+    Family.EGO: ("benchmark_steps", "benchmark_messages"),
+    Family.GUIDEME: ("benchmark_dialogues", "benchmark_turns"),
+    Family.COOK_MRE: ("benchmark_clips",),
+}
+_ALLOWED = "<benchmark>.<per_step|full_recipe>, <benchmark>.<dense|anchor>[-own|-none][-window30][-every0.5][-knowledge][-seed7], or \
+<benchmark>.<default|hint>"
+_NUMBERED = re.compile(r"(window|every|seed)(\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class GuideMeVariant:
+    """What a GuideMe protocol's name says. The window is the same for every history."""
+
+    is_dense: bool
+    history: History = History.TRUE
+    window_s: float = 60.0
+    interval_s: float = 1.0
+    seed: int = 0
+    shows_knowledge: bool = False
+
+
+@dataclass(frozen=True)
+class BenchmarkProtocol:
+    """A protocol's name taken apart. ``guideme`` is there for that family alone."""
+
+    name: str
+    benchmark: str
+    family: Family
+    feed: str
+    guideme: GuideMeVariant | None = None
+
+    @property
+    def table(self) -> str:
+        """Table that predictions under this protocol are in."""
+        return PREDICTION_TABLES[self.family]
+
+
+def parse_protocol(name: str) -> BenchmarkProtocol:
+    """Take a protocol's name apart. Raises ``InputError`` with the allowed forms."""
+    benchmark, dot, rest = name.partition(".")
+    feed, *parts = rest.split("-")
+    if benchmark and dot:
+        if feed in EGO_FEEDS and not parts:
+            return BenchmarkProtocol(name, benchmark, Family.EGO, feed)
+        if feed in COOK_FEEDS and not parts:
+            return BenchmarkProtocol(name, benchmark, Family.COOK_MRE, feed)
+        if feed in GUIDEME_FEEDS:
+            return BenchmarkProtocol(name, benchmark, Family.GUIDEME, feed, _variant(name, feed == "dense", parts))
+    raise InputError(f"{name!r} names no protocol", field="protocol", remedy=f"Use {_ALLOWED}")
+
+
+def _variant(name: str, is_dense: bool, parts: list[str]) -> GuideMeVariant:
+    history, numbers, shows_knowledge = History.TRUE, {"window": 60.0, "every": 1.0, "seed": 0.0}, False
+    for part in parts:
+        numbered = _NUMBERED.fullmatch(part)
+        if part in (History.OWN, History.NONE):
+            history = History(part)
+        elif part == "knowledge":
+            shows_knowledge = True
+        elif numbered is not None and float(numbered[2]) >= (0 if numbered[1] == "seed" else 1e-3):
+            numbers[numbered[1]] = float(numbered[2])
+        else:
+            raise InputError(f"{part!r} is no variant of GuideMe", record=name, field="protocol", remedy=f"Use {_ALLOWED}")
+    return GuideMeVariant(is_dense, history, numbers["window"], numbers["every"], int(numbers["seed"]), shows_knowledge)
+
+
+def family_of(protocol: str) -> Family:
+    return parse_protocol(protocol).family
