@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from ml.counterfactuals.amounts import Edit, Number, apply_edits, find_numbers
+from ml.counterfactuals.editing import Edit, apply_edits
 from ml.counterfactuals.lexicon.heat import (
     HIGHER,
     LEVEL_NOUNS,
@@ -18,6 +18,7 @@ from ml.counterfactuals.lexicon.heat import (
     STATE_LOWER,
     STATES,
 )
+from ml.counterfactuals.numbers import Number, find_numbers
 
 
 class HeatKind(StrEnum):

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from ml.counterfactuals.amounts import find_numbers, read_duration
+from ml.counterfactuals.durations import read_duration
 from ml.counterfactuals.lexicon.units import find_unit
 from ml.counterfactuals.lexicon.words import words
+from ml.counterfactuals.numbers import find_numbers
 from ml.vocabulary import MistakeType
 
 GROUPS: Final = (

@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from ml.counterfactuals.amounts import read_duration
+from ml.counterfactuals.durations import read_duration
 from ml.counterfactuals.mistake_rules import MistakeRules, Question, on_list
 from ml.counterfactuals.prompts.timing import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, Moment, one_attribute, timestamp_fields

@@ -3,15 +3,16 @@
 import re
 from typing import Final
 
-from ml.counterfactuals.amounts import Edit, apply_edits, pick_by
+from ml.counterfactuals.editing import Edit, apply_edits, pick_by
 from ml.counterfactuals.lexicon.alternatives import FITS, KNIFE_VERBS, PREPARATIONS, SHAPES, TECHNIQUES, TOOLS, Way
 from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, VESSELS
 from ml.counterfactuals.lexicon.verbs import COATING
 from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.extraction import Action, find_preparation, find_technique
 from ml.counterfactuals.rules.inflection import capitalised_like, gerund, mend_articles, with_article
+from ml.counterfactuals.rules.manners import Manner
 from ml.counterfactuals.rules.parsing import parse, verb_lemma
-from ml.counterfactuals.rules.phrases import Manner, singular
+from ml.counterfactuals.rules.phrases import singular
 
 # Things that a verb cannot be done to; an alternative that does not fit is passed over.
 UNFIT: Final[dict[str, frozenset[str]]] = {

@@ -7,15 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ml.counterfactuals.amounts import Duration, Number, Part, find_durations, find_numbers, read_part
+from ml.counterfactuals.amounts import Part, read_part
+from ml.counterfactuals.durations import Duration, find_durations
 from ml.counterfactuals.heat import Heat, HeatKind, find_heat
 from ml.counterfactuals.lexicon.heat import HEATED_THINGS
 from ml.counterfactuals.lexicon.kitchenware import APPLIANCES, COOKING_VESSELS, NOT_INGREDIENTS, VESSELS
 from ml.counterfactuals.lexicon.units import SIZE_WORDS, UnitKind
 from ml.counterfactuals.lexicon.verbs import HEATING, NO_TECHNIQUE, PREPARING
 from ml.counterfactuals.lexicon.words import words
+from ml.counterfactuals.numbers import Number, find_numbers
+from ml.counterfactuals.rules.imperatives import Imperative, read_imperative
+from ml.counterfactuals.rules.manners import Manner
 from ml.counterfactuals.rules.parsing import Token, parse, unlabelled, verb_lemma
-from ml.counterfactuals.rules.phrases import Imperative, Manner, Phrase, noun_phrase, read_imperative
+from ml.counterfactuals.rules.phrases import Phrase, noun_phrase
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ml.counterfactuals.amounts import apply_edits, change_amount, change_duration, pick_by, read_amount, read_duration
+from ml.counterfactuals.amounts import change_amount, read_amount
+from ml.counterfactuals.durations import change_duration, read_duration
+from ml.counterfactuals.editing import apply_edits, pick_by
 from ml.counterfactuals.heat import HeatKind, change_heat
 from ml.counterfactuals.lexicon.alternatives import HALVABLE
 from ml.counterfactuals.rules import changing, extraction, wording

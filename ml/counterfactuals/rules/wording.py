@@ -8,9 +8,9 @@ from ml.counterfactuals.amounts import read_amount
 from ml.counterfactuals.heat import HeatKind, read_heat
 from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.changing import in_progress, split_way
+from ml.counterfactuals.rules.imperatives import read_imperative
 from ml.counterfactuals.rules.inflection import plural, singular_like
 from ml.counterfactuals.rules.parsing import unlabelled
-from ml.counterfactuals.rules.phrases import read_imperative
 
 Inputs = Mapping[str, object]
 _WITH_SETTING: Final = frozenset({"microwave", "oven", "stove", "burner", "hob", "grill", "toaster", "knob", "dial", "griddle", "fryer"})

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from ml.counterfactuals.amounts import Amount, Duration, read_amount, read_duration
+from ml.counterfactuals.amounts import Amount, read_amount
+from ml.counterfactuals.durations import Duration, read_duration
 from ml.counterfactuals.heat import Heat, read_heat
 
 T = TypeVar("T")

@@ -4,14 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ml.counterfactuals.amounts import (
-    Style,
-    change_amount,
-    change_duration,
-    find_durations,
-    find_numbers,
-    write_number,
-)
+from ml.counterfactuals.amounts import change_amount
+from ml.counterfactuals.durations import change_duration, find_durations
+from ml.counterfactuals.numbers import Style, find_numbers, write_number
 from tests.ml.counterfactuals.readings import amount, duration
 
 
