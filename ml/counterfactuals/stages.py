@@ -195,7 +195,7 @@ def infer_feedback_timestamps(
     """When the feedback of each ok counterfactual is due, on the recording's time line.
 
     The narrations that a question gets are those that overlap its clip; its options are ``feedback_slots`` of the clip. A step without
-    times gets NaN clip times and the step's own status; a clip without narrations gets the status of its narrations, or ``no_video``.
+    times gets null clip times and the step's own status; a clip without narrations gets the status of its narrations, or ``no_video``.
     """
     usable = counterfactuals.filter(pl.col("status") == Status.OK)
     clips = {(row["recording_id"], row["step_uid"]): row for row in steps.iter_rows(named=True)}
@@ -219,8 +219,8 @@ def infer_feedback_timestamps(
 
 def _timestamp_question(pair: Row, step: Row | None, told: pl.DataFrame | None) -> tuple[Row, Question | None, Moments | None]:
     base: Row = {name: pair[name] for name in ("pair_id", "recording_id", "step_uid", "mistake_type", "direction")} | {
-        "clip_start_s": float("nan"),
-        "clip_end_s": float("nan"),
+        "clip_start_s": None,
+        "clip_end_s": None,
         "t_s": None,
         "options_s": [],
         "cooking_start_s": None,
