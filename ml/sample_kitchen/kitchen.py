@@ -22,7 +22,7 @@ from typing import Final
 import polars as pl
 
 from ml.errors import InputError
-from ml.sample_kitchen import captaincook4d_layout, goalstep_layout
+from ml.sample_kitchen import captaincook4d_layout, cook_mre_layout, goalstep_layout, guideme_layout
 from ml.sample_kitchen.plan import Entry, KitchenSizes, KitchenSource, plan
 from ml.sample_kitchen.timeline_layout import parquet_name, table
 from ml.sample_kitchen.truth_tables import truth_tables
@@ -34,6 +34,7 @@ KITCHEN_VERSION: Final = 1
 STAMP: Final = "stamp.json"
 MANIFEST: Final = "manifest.json"
 TRUTH: Final = "truth"
+BENCHMARK_FILES: Final = ((guideme_layout.FOLDER, guideme_layout.FILE), (cook_mre_layout.FOLDER, cook_mre_layout.FILE))
 LICENCE_TEXT: Final = "Apache-2.0\n\nRendered by the sample kitchen; no data of the dataset whose layout this folder has.\n"
 
 
@@ -87,12 +88,15 @@ def write_sample_kitchen(
     missing = [entry for entry in entries if not _video_path(root, entry).exists()]
     if (root / MANIFEST).exists() and not missing:
         manifest = read_manifest(root)
+        if not all((root / folder / file).exists() for folder, file in BENCHMARK_FILES):  # a kitchen from before there were these
+            _write_benchmarks(root, entries)
         if progress:
             progress(len(entries), len(entries))
         return manifest
     _drop_partials(root)
     _render_all(root, missing, len(entries), progress, processes)
     _write_annotations(root, entries)
+    _write_benchmarks(root, entries)
     for name, frame in truth_tables(entries).items():
         _write_parquet(root / TRUTH / f"{name}.parquet", frame)
     manifest = Manifest(root, KITCHEN_VERSION, seed, sizes, tuple(_listed(entry) for entry in entries))
@@ -117,7 +121,7 @@ def read_manifest(root: Path) -> Manifest:
 def _claim(root: Path, settings: dict[str, object]) -> None:
     """Makes sure that what lies under `root` was begun with these settings; a kitchen of other settings is removed."""
     stamp = root / STAMP
-    folders = [root / name for name in (*KitchenSource, TRUTH)]
+    folders = [root / name for name in (*KitchenSource, TRUTH, *(folder for folder, _ in BENCHMARK_FILES))]
     there = [folder for folder in folders if folder.exists()]
     if stamp.exists():
         try:
@@ -203,6 +207,16 @@ def _write_annotations(root: Path, entries: Sequence[Entry]) -> None:
         _write_parquet(parquet_name(root / KitchenSource.EGO_MC_BENCH, config, "test"), table(found))
     for source in KitchenSource:
         _write_text(root / source / "LICENSE", LICENCE_TEXT)
+
+
+def _write_benchmarks(root: Path, entries: Sequence[Entry]) -> None:
+    """GuideMe and Cook-MRE over videos that are there for other layouts: dialogues over corrected mistakes, deviations over clean steps."""
+    corrected = [entry for entry in entries if entry.source is KitchenSource.EGO_MC_BENCH and entry.part == "test"]
+    guideme_layout.write_guideme(root / guideme_layout.FOLDER, corrected, _write_text)
+    clean = [e for e in entries if e.source is KitchenSource.CAPTAINCOOK4D and e.split is KitchenSplit.EVALUATION]
+    cook_mre_layout.write_cook_mre(root / cook_mre_layout.FOLDER, clean, _write_text)
+    for folder, _ in BENCHMARK_FILES:
+        _write_text(root / folder / "LICENSE", LICENCE_TEXT)
 
 
 def _listed(entry: Entry) -> ManifestRecording:
