@@ -16,6 +16,7 @@ CHECKED = {
     "attributes": "attributes",
     "counterfactuals": "counterfactuals",
     "feedback_timestamps": "feedback_timestamps",
+    "validity_check": "validity_check",
     "comist_candidates": "comist_candidates",
     "ego_comist": "ego_comist",
     "training_mix": "training_mix",

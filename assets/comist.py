@@ -54,7 +54,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         group_name=GROUP,
-        deps=[embeddings, "counterfactuals", "feedback_timestamps", "recordings", "benchmark_steps"],
+        deps=[embeddings, "counterfactuals", "feedback_timestamps", "validity_check", "recordings", "benchmark_steps"],
         kinds={"polars", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,
@@ -63,39 +63,30 @@ def comist_assets() -> list[dg.AssetsDefinition]:
     def comist_candidates(
         context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, text_vectors: TextEmbeddings
     ) -> dg.MaterializeResult:
-        """Every counterfactual with its similarities, marked with the first filter that rejects it."""
+        """Every counterfactual with every score and verdict that a filter may use; no threshold is applied here."""
         from ml.comist.candidates import build_candidates, candidate_texts
         from ml.comist.leaks import benchmark_leaks
-        from ml.comist.selection import select
 
         store = tables.store
         made = Fingerprints(store, settings.values).comist_candidates()
-        pairs = store.scan("counterfactuals").collect()
-        vectors = text_vectors.open().read(candidate_texts(pairs, _benchmark_texts(tables)))
+        pairs, recordings = store.scan("counterfactuals").collect(), store.scan("recordings").collect()
         candidates = build_candidates(
-            pairs, store.scan("feedback_timestamps").collect(), store.scan("recordings").collect(), _benchmark_texts(tables), vectors
+            pairs,
+            store.scan("feedback_timestamps").collect(),
+            recordings,
+            _benchmark_texts(tables),
+            text_vectors.open().read(candidate_texts(pairs, _benchmark_texts(tables))),
+            checks=store.scan("validity_check").collect(),
+            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), recordings),
         )
-        chosen = select(
-            candidates,
-            selection_settings(settings),
-            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), store.scan("recordings").collect()),
-        )
-        store.write("comist_candidates", chosen.candidates, made_from=made)
+        store.write("comist_candidates", candidates, made_from=made)
+        counts = candidates.group_by("status").len().sort("len", "status", descending=[True, False])
+        shown = ("mistake_type", "direction", "instruction", "counterfactual_instruction", "original_similarity", "duplicate_similarity")
         return dg.MaterializeResult(
             metadata={
-                "dagster/row_count": chosen.candidates.height,
-                "kept": chosen.ego_comist.height,
-                "rejections": dg.MetadataValue.json(dict(chosen.rejections)),
-                "not ok, by status": dg.MetadataValue.json(
-                    dict(candidates.filter(pl.col("status") != "ok").group_by("status").len().sort("status").iter_rows())
-                ),
-                "preview": dg.MetadataValue.md(
-                    preview_markdown(
-                        chosen.candidates.select(
-                            "mistake_type", "direction", "instruction", "counterfactual_instruction", "original_similarity", "rejection"
-                        )
-                    )
-                ),
+                "dagster/row_count": candidates.height,
+                "by status": dg.MetadataValue.json(dict(counts.iter_rows())),
+                "preview": dg.MetadataValue.md(preview_markdown(candidates.filter(pl.col("status") == "ok").select(shown))),
             }
         )
 
@@ -108,16 +99,21 @@ def comist_assets() -> list[dg.AssetsDefinition]:
         code_version=CODE_VERSIONS["ego_comist"],
     )
     def ego_comist(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
-        """The training pairs: filtered, balanced over directions, split by recording."""
+        """The training pairs: filtered, balanced over directions, split by recording. The others have a reason in comist_rejections."""
         from ml.comist.report import counts_figure, counts_table
+        from ml.comist.selection import select
 
         store = tables.store
-        candidates = store.read("comist_candidates")
-        kept = candidates.filter(pl.col("rejection").is_null()).select(store.read("ego_comist").columns)
-        store.write("ego_comist", kept, made_from=Fingerprints(store, settings.values).ego_comist())
+        made = Fingerprints(store, settings.values).ego_comist()
+        chosen = select(store.read("comist_candidates"), selection_settings(settings))
+        kept = chosen.ego_comist
+        store.write("comist_rejections", chosen.rejected, made_from=made)
+        store.write("ego_comist", kept, made_from=made)
         return dg.MaterializeResult(
             metadata={
                 "dagster/row_count": kept.height,
+                "candidates": chosen.candidates.height,
+                "rejections": dg.MetadataValue.json(dict(chosen.rejections)),
                 "splits": dg.MetadataValue.json({str(k): v for k, v in kept.group_by("split").len().iter_rows()}),
                 "pairs by source, type and direction": dg.MetadataValue.md(preview_markdown(counts_table(kept), rows=40)),
                 "plot": png_metadata(counts_figure(kept)),

@@ -1,4 +1,4 @@
-"""EGO-CoMist stages 1 and 2 on each recording: attributes, counterfactuals, and when their feedback is due."""
+"""EGO-CoMist stages 1 and 2 on each recording: attributes, counterfactuals, when their feedback is due, and whether the pairs are valid."""
 
 import dagster as dg
 
@@ -7,7 +7,7 @@ from assets.style import COUNTERFACTUALS as GROUP
 
 
 def counterfactual_assets() -> list[dg.AssetsDefinition]:
-    """The three assets of the group."""
+    """The two stages and the independent check of what they made."""
     attributes = llm_asset(
         "attributes",
         group=GROUP,
@@ -26,4 +26,10 @@ def counterfactual_assets() -> list[dg.AssetsDefinition]:
         deps=[counterfactuals, "narrations", "steps"],
         description="The moment at which each counterfactual mistake becomes apparent, chosen from the clip's narrations.",
     )
-    return [attributes, counterfactuals, feedback_timestamps]
+    validity_check = llm_asset(
+        "validity_check",
+        group=GROUP,
+        deps=[feedback_timestamps, counterfactuals, "narrations"],
+        description="An independent check of each dated pair: different from what the person does, feasible, of its mistake type.",
+    )
+    return [attributes, counterfactuals, feedback_timestamps, validity_check]

@@ -25,8 +25,9 @@ CODE_VERSIONS = {
     "attributes": "1",
     "counterfactuals": "1",
     "feedback_timestamps": "1",
-    "comist_candidates": "1",
-    "ego_comist": "1",
+    "validity_check": "1",
+    "comist_candidates": "2",
+    "ego_comist": "2",
     "training_mix": "1",
     "checkpoint": "1",
     "benchmark_steps": "1",
@@ -104,6 +105,10 @@ class Fingerprints:
         made = [self.store.made_from(name, recording_id) for name in ("counterfactuals", "steps", "narrations")]
         return fingerprint(CODE_VERSIONS["feedback_timestamps"], made, self.llm_stage("feedback_timestamps"))
 
+    def validity_check(self, recording_id: str) -> str:
+        made = [self.store.made_from(name, recording_id) for name in ("feedback_timestamps", "narrations")]
+        return fingerprint(CODE_VERSIONS["validity_check"], made, self.llm_stage("validity_check"))
+
     def llm_stage(self, stage: str) -> str:
         """Hash of what shapes an LLM stage's replies: backend, model, their options, prompts and readers."""
         declared = llm_stage(stage)
@@ -120,11 +125,11 @@ class Fingerprints:
         return all(self.store.made_from("imported_recordings", name) == made(name) for name in self.settings.all_sources())
 
     def comist_candidates(self) -> str:
-        inputs = [self.all_of(name) for name in ("counterfactuals", "feedback_timestamps", "benchmark_steps")]
-        return fingerprint(CODE_VERSIONS["comist_candidates"], inputs, self.settings.embeddings, self.settings.selection)
+        tables = ("counterfactuals", "feedback_timestamps", "validity_check", "recordings", "benchmark_steps")
+        return fingerprint(CODE_VERSIONS["comist_candidates"], [self.all_of(name) for name in tables], self.settings.embeddings)
 
     def ego_comist(self) -> str:
-        return fingerprint(CODE_VERSIONS["ego_comist"], self.store.made_from("comist_candidates"))
+        return fingerprint(CODE_VERSIONS["ego_comist"], self.store.made_from("comist_candidates"), self.settings.selection)
 
     def training_mix(self, mix: str) -> str:
         inputs = [self.store.made_from("ego_comist"), self.all_of("imported_messages"), self.all_of("recordings"), self.all_of("steps")]

@@ -30,6 +30,7 @@ COUNTED = (
     ("attributes", "attributes"),
     ("counterfactuals", "counterfactuals"),
     ("feedback_timestamps", "feedback timestamps"),
+    ("validity_check", "pairs checked"),
     ("comist_candidates", "candidate pairs"),
     ("ego_comist", "EGO-CoMist pairs"),
     ("training_mix", "training samples"),
@@ -178,8 +179,8 @@ def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstan
         Stretch(
             "Counterfactuals",
             f"{jobs.COUNTERFACTUALS}_job",
-            ("attributes", "counterfactuals", "feedback_timestamps"),
-            stale(("attributes", "counterfactuals", "feedback_timestamps"), True),
+            ("attributes", "counterfactuals", "feedback_timestamps", "validity_check"),
+            stale(("attributes", "counterfactuals", "feedback_timestamps", "validity_check"), True),
         ),
         Stretch("Benchmark data", f"{jobs.BENCHMARKS}_job", (), stale_benchmarks),
         Stretch("EGO-CoMist", f"{jobs.COMIST}_job", ("embeddings",), stale_single("comist_candidates", "ego_comist")),

@@ -35,9 +35,9 @@ def jobs(settings: Settings) -> list[Any]:
         job(NARRATIONS, keys("narrations"), gpu, "Describe 10 s windows; the model is loaded once per run."),
         job(
             COUNTERFACTUALS,
-            keys("attributes", "counterfactuals", "feedback_timestamps"),
+            keys("attributes", "counterfactuals", "feedback_timestamps", "validity_check"),
             llm,
-            "Attributes, counterfactuals, and when their feedback is due.",
+            "Attributes, counterfactuals, when their feedback is due, and whether the pairs are valid.",
         ),
         job(
             COMIST,

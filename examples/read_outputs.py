@@ -12,9 +12,7 @@ print("EGO-CoMist pairs by type and direction")
 print(open_table("ego_comist").group_by("mistake_type", "direction").len("pairs").sort("mistake_type", "direction").collect())
 
 print("What was rejected, and why")
-print(
-    open_table("comist_candidates").filter(pl.col("rejection").is_not_null()).group_by("rejection").len("pairs").sort("rejection").collect()
-)
+print(open_table("comist_rejections").group_by("rejection").len("pairs").sort("rejection").collect())
 
 print("Instructions nearest to a text, from LanceDB")
 print(search_texts("add two scoops of flour", k=5))

@@ -13,6 +13,7 @@ import polars as pl
 from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
 from ml.errors import InputError
 from ml.llm.stage import Asks, Inputs, LLMStage, Rules
+from ml.validity.prompts import prompt_hash as validity_prompt_hash
 from ml.vocabulary import MistakeType
 
 
@@ -51,6 +52,24 @@ def _counterfactual_rules() -> Rules:
     return FUNCTIONS
 
 
+def _validity_check(inputs: Inputs, client: Asks) -> pl.DataFrame:
+    from ml.validity.check import check_pairs
+
+    return check_pairs(inputs["counterfactuals"], inputs["feedback_timestamps"], inputs["narrations"], client)
+
+
+def _validity_rules() -> Rules:
+    from ml.validity.rules import rules
+
+    return rules()
+
+
+def _validity_rules_hash() -> str:
+    from ml.validity.rules import rules_hash
+
+    return rules_hash()
+
+
 def _of_counterfactuals(name: str, about: str, reads: tuple[str, ...], make: Callable[[Inputs, Asks], pl.DataFrame]) -> LLMStage:
     return LLMStage(name, about, reads, make, partial(stage_hash, name), _counterfactual_rules, rules_hash)
 
@@ -62,6 +81,15 @@ LLM_STAGES: Final[Mapping[str, LLMStage]] = {
         _of_counterfactuals("counterfactuals", "changed attribute, instruction and feedback", ("attributes",), _counterfactuals),
         _of_counterfactuals(
             "feedback_timestamps", "when the feedback is due", ("counterfactuals", "steps", "narrations"), _feedback_timestamps
+        ),
+        LLMStage(
+            "validity_check",
+            "whether pairs are different, feasible and of their type",
+            ("counterfactuals", "feedback_timestamps", "narrations"),
+            _validity_check,
+            validity_prompt_hash,
+            _validity_rules,
+            _validity_rules_hash,
         ),
     )
 }

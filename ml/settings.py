@@ -117,6 +117,8 @@ class Stages(Section):
     attributes: LLM = LLM()
     counterfactuals: LLM = LLM()
     feedback_timestamps: LLM = LLM()
+    validity_check: LLM = LLM()
+    """Best a model other than those that made the pairs; ``rules`` leaves open what needs kitchen sense."""
 
 
 class Counterfactuals(Section):
@@ -139,6 +141,10 @@ class Selection(Section):
     near_duplicate: float | None = Field(0.97, gt=0, le=1)
     copies_per_text: int | None = Field(None, ge=1)
     """How often one pair of texts may stand on different clips; 20 suits real data."""
+    validity_check: bool = True
+    """Whether a pair goes that the independent check calls no mistake, not feasible, or of another type."""
+    reviews: bool = True
+    """Whether a pair goes that most of its reviewers call invalid."""
     balance: bool = True
 
 

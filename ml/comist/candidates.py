@@ -23,7 +23,7 @@ from ml.comist.difference import Signature, differs, signature
 from ml.embeddings.neighbours import EXACT_ROWS, earlier_neighbours, nearest
 from ml.embeddings.vectors import Matrix, TextVectors, distinct
 from ml.errors import InputError
-from ml.tables.declared import COMIST_CANDIDATES
+from ml.tables.declared import COMIST_CANDIDATES, VALIDITY_CHECK
 from ml.vocabulary import Status
 
 NO_TIMESTAMP = "no feedback timestamp was inferred for this pair"
@@ -53,11 +53,15 @@ def build_candidates(
     benchmark_texts: Iterable[str],
     vectors: TextVectors,
     settings: CandidateSettings | None = None,
+    *,
+    checks: pl.DataFrame | None = None,
+    leaks: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """``comist_candidates`` with ``rejection`` null: one row per counterfactual row, whatever its status.
+    """``comist_candidates``: one row per counterfactual row, whatever its status.
 
     Status and reason are the counterfactual's where it is not ok, else the timestamp's; a pair without a timestamp row is ``waiting``.
-    Frames are of the declared tables; ``vectors`` holds ``candidate_texts``. Raises ``InputError`` for a recording that is not in
+    Frames are of the declared tables; ``vectors`` holds ``candidate_texts``. ``checks``: rows of ``validity_check``. ``leaks``: columns
+    recording_id, instruction, from ``ml.comist.leaks``. Raises ``InputError`` for a recording that is not in
     ``recordings``, for a pair id that comes twice, and for a text without a vector.
     """
     settings = settings or CandidateSettings()
@@ -78,8 +82,22 @@ def build_candidates(
         pl.Series("benchmark_step", step, dtype=pl.String),
         pl.Series("benchmark_similarity", step_similarity, dtype=pl.Float64),
     )
-    out = frame.join(scores, on="pair_id", how="left", maintain_order="left").with_columns(pl.lit(None, pl.String).alias("rejection"))
+    out = frame.join(scores, on="pair_id", how="left", maintain_order="left").with_columns(_leaked(frame, leaks).alias("benchmark_leak"))
+    out = out.join(_verdicts(checks), on="pair_id", how="left", maintain_order="left", validate="1:1")
     return COMIST_CANDIDATES.check(out.select(COMIST_CANDIDATES.polars_schema.names()))
+
+
+def _verdicts(checks: pl.DataFrame | None) -> pl.DataFrame:
+    rows = VALIDITY_CHECK.empty() if checks is None else checks
+    return rows.select("pair_id", *(pl.col(name).alias(f"check_{name}") for name in ("different", "feasible", "of_type")))
+
+
+def _leaked(frame: pl.DataFrame, leaks: pl.DataFrame | None) -> pl.Expr:
+    if leaks is None:
+        return pl.lit(False)
+    texts = frame.unpivot(on=["instruction", "counterfactual_instruction"], index=["pair_id", "recording_id"], value_name="text")
+    found = texts.join(leaks, left_on=["recording_id", "text"], right_on=["recording_id", "instruction"], how="semi")["pair_id"]
+    return pl.col("pair_id").is_in(found.unique().to_list())
 
 
 def _joined(counterfactuals: pl.DataFrame, timestamps: pl.DataFrame, recordings: pl.DataFrame) -> pl.DataFrame:

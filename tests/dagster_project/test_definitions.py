@@ -28,6 +28,7 @@ GRAPH = {
         "attributes",
         "counterfactuals",
         "feedback_timestamps",
+        "validity_check",
         "embeddings",
         "comist_candidates",
         "ego_comist",
@@ -65,15 +66,21 @@ def test_pools_hold_what_must_not_run_twice(definitions):
     graph = definitions.resolve_asset_graph()
     pools = {key.to_user_string(): graph.get(key).pools for key in graph.get_all_asset_keys()}
     assert {key for key, names in pools.items() if names == {"gpu"}} == {"narrations", "checkpoint", "predictions"}
-    assert {key for key, names in pools.items() if names == {"llm"}} == {"attributes", "counterfactuals", "feedback_timestamps"}
+    assert {key for key, names in pools.items() if names == {"llm"}} == {
+        "attributes",
+        "counterfactuals",
+        "feedback_timestamps",
+        "validity_check",
+    }
     assert {key for key, names in pools.items() if names == {"lance_writer"}} == {"embeddings"}
 
 
 def test_llm_assets_carry_their_prompts_in_their_code_version(definitions):
     graph = definitions.resolve_asset_graph()
-    versions = {name: graph.get(dg.AssetKey(name)).code_version for name in ("attributes", "counterfactuals", "feedback_timestamps")}
+    names = ("attributes", "counterfactuals", "feedback_timestamps", "validity_check")
+    versions = {name: graph.get(dg.AssetKey(name)).code_version for name in names}
     assert all(version and "-" in version for version in versions.values())
-    assert len(set(versions.values())) == 3
+    assert len(set(versions.values())) == len(names)
 
 
 def test_every_asset_is_in_a_job(definitions):

@@ -87,6 +87,7 @@ def candidate(pair_id: str, recording_id: str, **changes: object) -> dict[str, o
         "t_s": 25.0,
         "original_similarity": 0.99,
         "differs": True,
+        "benchmark_leak": False,
         "status": Status.OK,
         **changes,
     }

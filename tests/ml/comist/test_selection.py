@@ -77,11 +77,37 @@ def test_a_duplicate_on_the_same_clip_stays_where_its_model_was_rejected():
     assert reasons(got) == {"a": Rejection.NOT_OK, "c": Rejection.NEAR_DUPLICATE, "d": Rejection.NEAR_DUPLICATE}
 
 
-def test_leaks_and_verdicts():
-    frame = candidates(candidate("a", "s/1"), candidate("b", "s/2"), candidate("c", "s/3"))
-    leaks = pl.DataFrame({"recording_id": ["s/1", "s/2"], "instruction": ["Add 2 cups of rice", "Add 9 cups of rice"]})
-    verdicts = pl.DataFrame({"pair_id": ["c", "b"], "rejection": ["not_feasible", None]})
-    assert reasons(select(frame, LOOSE, leaks=leaks, verdicts=verdicts)) == {"a": Rejection.BENCHMARK_LEAK, "c": "not_feasible"}
+def test_a_repeat_of_a_kept_pair_goes_also_where_both_point_to_a_rejected_one():
+    rows = [
+        candidate("a", "s/1", t_s=None, status=Status.OFF_LIST, reason="14 s"),
+        candidate("b", "s/1", duplicate_of="a", duplicate_similarity=0.99),
+        candidate("c", "s/1", duplicate_of="a", duplicate_similarity=0.99),
+        candidate("d", "s/2", duplicate_of="a", duplicate_similarity=0.99),
+    ]
+    got = select(candidates(*rows), SelectionSettings(balance=False))
+    assert reasons(got) == {"a": Rejection.NOT_OK, "c": Rejection.NEAR_DUPLICATE}
+
+
+def test_leaks_and_verdicts_of_the_check_and_of_people():
+    frame = candidates(
+        candidate("a", "s/1", benchmark_leak=True),
+        candidate("b", "s/2"),
+        candidate("c", "s/3", check_different=True, check_feasible=False, check_of_type=False),
+        candidate("d", "s/4", check_different=False),
+        candidate("e", "s/5", check_different=True, check_of_type=False),
+        candidate("f", "s/6", check_different=True, check_feasible=None, check_of_type=True),
+    )
+    got = select(frame, LOOSE, refused=["b", "a"])
+    assert reasons(got) == {
+        "a": Rejection.BENCHMARK_LEAK,
+        "b": Rejection.REFUSED_BY_PEOPLE,
+        "c": Rejection.NOT_FEASIBLE,
+        "d": Rejection.NOT_DIFFERENT,
+        "e": Rejection.OTHER_TYPE,
+    }
+    assert got.rejected.select("pair_id", "rejection").rows() == sorted(reasons(got).items())
+    trusting = SelectionSettings(balance=False, near_duplicate=None, validity_check=False, reviews=False)
+    assert reasons(select(frame, trusting, refused=["b"])) == {"a": Rejection.BENCHMARK_LEAK}
 
 
 @st.composite
