@@ -30,6 +30,7 @@ from ml.sample_kitchen.world import (
 from ml.vocabulary import Direction, MistakeType
 
 MIN_OVERLAP_S: Final = 0.8
+FRAME_GAP_S: Final = 0.5  # a narrator sees two frames a second; what lands after the last of them is not shown
 _COUNTED: Final = {Act.SCOOP: 1, Act.PLACE: 1, Act.UNSCOOP: -1, Act.UNPLACE: -1}
 _WORKS: Final = frozenset({Act.BEAT, Act.TIN, Act.WASH, Act.CUT, Act.MIX})
 
@@ -72,7 +73,10 @@ class Counterfactual:
 
 
 def window_narration(recording: Recording, start_s: float, end_s: float) -> WindowNarration:
-    """The true narration of [start_s, end_s): the two events that fill most of it, in time order."""
+    """The true narration of [start_s, end_s): the two events that fill most of it, in time order.
+
+    A number is what has landed by the window's last frame, half a second before its end.
+    """
     events = [event for step in recording.steps for event in _events(step, start_s, end_s)]
     if not events:
         return WindowNarration(WAITS, None, ())
@@ -86,7 +90,7 @@ def _events(step: Step, start_s: float, end_s: float) -> list[Event]:
     events: list[Event] = []
     for add, remove in ((Act.SCOOP, Act.UNSCOOP), (Act.PLACE, Act.UNPLACE)):
         for name in (add, remove):
-            landed = [a for a in step.actions if a.name is name and start_s <= a.moment_s < end_s]
+            landed = [a for a in step.actions if a.name is name and start_s <= a.moment_s <= end_s - FRAME_GAP_S]
             if landed:
                 events.append(_counted(name, item, landed, start_s, end_s))
     for what in _WORKS:

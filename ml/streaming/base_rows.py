@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ml.sample_kitchen.script import Recording, Step
-from ml.sample_kitchen.truth import counterfactuals, window_narration
+from ml.sample_kitchen.truth import FRAME_GAP_S, counterfactuals, window_narration
 from ml.sample_kitchen.wording import WAITS, feedback_text, instruction_text, success_text
 from ml.sample_kitchen.world import Instruction
 from ml.streaming.layout import (
@@ -95,7 +95,8 @@ def remark(recording: Recording, first_s: float, seen_s: float, apparent_s: floa
 
 
 def last_sentence(recording: Recording, first_s: float, seen_s: float) -> str:
-    text = window_narration(recording, max(first_s, seen_s - WINDOW_S), seen_s).text
+    end_s = seen_s + FRAME_GAP_S  # the window whose last frame is at seen_s
+    text = window_narration(recording, max(first_s, end_s - WINDOW_S), end_s).text
     return text.split(". ")[-1].rstrip(".") + "." if text else WAITS
 
 

@@ -27,6 +27,7 @@ from ml.streaming.tiny import build_network, build_tokenizer
 
 SECONDS_PER_BLOCK = 1.0
 FRAME_STEP_S = 0.5
+NUMBER_WEIGHT = 4.0  # one token in twelve is a number, and it is the hard one
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class BaseTrainingSettings:
     vision_steps: int = 2000
     vision_blocks: int = 192
     vision_rate: float = 2e-3
-    steps: int = 2000
+    steps: int = 2200
     narration_rows: int = 14
     comparison_pairs: int = 6
     text_rows: int = 6
@@ -53,23 +54,26 @@ class BaseTrainingSettings:
 
 @dataclass
 class Row:
-    """A row as tokens. ``targets``: (index whose hidden state predicts, token id)."""
+    """A row as tokens. ``targets``: (index whose hidden state predicts, token id, weight)."""
 
     sequence: Sequence3D
-    targets: list[tuple[int, int]]
+    targets: list[tuple[int, int, float]]
     clip: tuple[int, int, int]
     frames: np.ndarray | None
     actions: np.ndarray
     counts: np.ndarray
+    landed: np.ndarray
 
 
 def tokenise(row: BaseRow, model: StreamingModel, footage: Footage) -> Row:
     """Token sequence, prediction targets, frames and labels of a row."""
     sequence = model.sequence()
-    targets: list[tuple[int, int]] = []
+    targets: list[tuple[int, int, float]] = []
 
     def reply(text: str) -> None:
-        targets.extend((index - 1, sequence.ids[index]) for index in sequence.add_reply(text))
+        for index in sequence.add_reply(text):
+            is_number = any(character.isdigit() for character in model.tokenizer.decode([sequence.ids[index]]))
+            targets.append((index - 1, sequence.ids[index], NUMBER_WEIGHT if is_number else 1.0))
 
     if row.request is None:
         sequence.open_user_turn()
@@ -87,25 +91,31 @@ def tokenise(row: BaseRow, model: StreamingModel, footage: Footage) -> Row:
         reply(after[-1])
     clip = (row.recording, row.first_second, row.blocks)
     if not row.blocks:
-        return Row(sequence, targets, clip, None, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        nothing = np.zeros(0, np.int64)
+        return Row(sequence, targets, clip, None, nothing, nothing, nothing)
     seconds = slice(row.first_second, row.first_second + row.blocks)
     frames = footage.frames[row.recording][2 * row.first_second : 2 * (row.first_second + row.blocks)]
     labels = footage.labels[row.recording]
-    return Row(sequence, targets, clip, frames, labels.actions[seconds], labels.counts[seconds])
+    landed = labels.landed_since(row.first_second, row.blocks)
+    return Row(sequence, targets, clip, frames, labels.actions[seconds], labels.counts[seconds], landed)
 
 
 class AuxiliaryHeads(nn.Module):
-    """What happens and what can be counted in each second, read from the hidden state at ``<|vision_end|>``. Thrown away after training."""
+    """What happens, what can be counted and how much has landed by each second, read from the hidden state at ``<|vision_end|>``.
+
+    How much has landed since the row began is what the language model must keep count of. Thrown away after training.
+    """
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.action = nn.Linear(hidden, len(second_classes()))
         self.count = nn.Linear(hidden, COUNT_CLASSES)
+        self.landed = nn.Linear(hidden, COUNT_CLASSES)
 
-    def loss(self, states: torch.Tensor, actions: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-        return functional.cross_entropy(self.action(states), actions, ignore_index=-1) + 0.5 * functional.cross_entropy(
-            self.count(states), counts
-        )
+    def loss(self, states: torch.Tensor, actions: torch.Tensor, counts: torch.Tensor, landed: torch.Tensor) -> torch.Tensor:
+        action = functional.cross_entropy(self.action(states), actions, ignore_index=-1)
+        count = functional.cross_entropy(self.count(states), counts)
+        return action + 0.5 * count + functional.cross_entropy(self.landed(states), landed)
 
 
 def pretrain_vision(
@@ -163,15 +173,18 @@ def forward_rows(rows: list[Row], model: StreamingModel, auxiliary: AuxiliaryHea
         parts = dict(zip(shown, encoded.split([len(frames) // model.frames_per_block for frames in shown.values()]), strict=True))
         features = [parts.get(row.clip) for row in rows]
     hidden, _ = model.hidden_states([row.sequence for row in rows], features)
-    places = torch.tensor([(number, index) for number, row in enumerate(rows) for index, _ in row.targets])
-    wanted = torch.tensor([token for row in rows for _, token in row.targets])
-    text_loss = functional.cross_entropy(model.lm_head(hidden[places[:, 0], places[:, 1]]), wanted)
+    places = torch.tensor([(number, index) for number, row in enumerate(rows) for index, _, _ in row.targets])
+    wanted = torch.tensor([token for row in rows for _, token, _ in row.targets])
+    weights = torch.tensor([weight for row in rows for _, _, weight in row.targets])
+    each = functional.cross_entropy(model.lm_head(hidden[places[:, 0], places[:, 1]]), wanted, reduction="none")
+    text_loss = (each * weights).sum() / weights.sum()
     ends = torch.tensor([(number, index) for number, row in enumerate(rows) for index in row.sequence.block_ends])
     if not len(ends):
         return text_loss, torch.zeros(())
     actions = torch.from_numpy(np.concatenate([row.actions for row in rows]))
     counts = torch.from_numpy(np.concatenate([row.counts for row in rows]))
-    return text_loss, auxiliary.loss(hidden[ends[:, 0], ends[:, 1]], actions, counts)
+    landed = torch.from_numpy(np.concatenate([row.landed for row in rows]))
+    return text_loss, auxiliary.loss(hidden[ends[:, 0], ends[:, 1]], actions, counts, landed)
 
 
 def train_base(

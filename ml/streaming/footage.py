@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ml.sample_kitchen.hands import Act
 from ml.sample_kitchen.script import Recording, make_recording, training_recordings
 from ml.sample_kitchen.truth import second_counts, second_labels, step_in_view
 from ml.sample_kitchen.video_file import write_video
@@ -18,16 +19,30 @@ from ml.streaming.tiny import FRAME_SIDE
 
 FRAMES_PER_SECOND = 2
 COUNT_CLASSES = 8
+LANDING = frozenset({Act.SCOOP, Act.PLACE})
 SCENES = tuple((kind, item) for kind, items in SEEN_ITEMS.items() for item in items)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Truth of a recording per second [T]: class of the action, what can be counted, and which things are in view; -1 is unknown."""
+    """Truth of a recording per second [T]: class of the action, what can be counted, and which things are in view; -1 is unknown.
+
+    ``landed`` [n, 2]: second at which each counted thing landed, and the step it belongs to, in time order.
+    """
 
     actions: np.ndarray
     counts: np.ndarray
     scenes: np.ndarray
+    landed: np.ndarray
+
+    def landed_since(self, first_second: int, blocks: int) -> np.ndarray:
+        """[blocks]: things landed since ``first_second`` by the last frame of each second, in the latest step that has any."""
+        seen = self.landed[self.landed[:, 0] >= first_second]
+        counts = np.zeros(blocks, dtype=np.int64)
+        for block in range(blocks):
+            by_now = seen[seen[:, 0] <= first_second + block + 1 / FRAMES_PER_SECOND]
+            counts[block] = int((by_now[:, 1] == by_now[-1, 1]).sum()) if len(by_now) else 0
+        return np.minimum(counts, COUNT_CLASSES - 1)
 
 
 @dataclass
@@ -47,7 +62,9 @@ def labels_of(recording: Recording) -> Labels:
     in_view = [step_in_view(recording, second + 0.25).instruction for second in range(len(actions))]
     places = {scene: number for number, scene in enumerate(SCENES)}
     scenes = np.array([places.get((one.kind, one.item), -1) for one in in_view], dtype=np.int64)
-    return Labels(actions, np.clip(second_counts(recording), 0, COUNT_CLASSES - 1), scenes)
+    landed = [(action.moment_s, number) for number, step in enumerate(recording.steps) for action in step.actions if action.name in LANDING]
+    counts = np.clip(second_counts(recording), 0, COUNT_CLASSES - 1)
+    return Labels(actions, counts, scenes, np.array(sorted(landed), dtype=np.float64).reshape(-1, 2))
 
 
 def film(recording: Recording, rate: int = FRAMES_PER_SECOND, side: int = FRAME_SIDE) -> np.ndarray:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ml.sample_kitchen.hands import Act, Action
 from ml.sample_kitchen.script import Recording, make_recording
 from ml.sample_kitchen.truth import (
+    FRAME_GAP_S,
     counterfactuals,
     second_class,
     second_classes,
@@ -107,7 +108,7 @@ def test_a_real_mistake_becomes_apparent_when_the_counterfactual_of_a_clean_one_
 
 @given(seeds, splits, st.floats(0, 80))
 @settings(deadline=None)
-def test_narrated_scoops_are_those_that_land_in_the_window(seed, split, start_s):
+def test_narrated_scoops_are_those_that_land_by_the_last_frame_of_the_window(seed, split, start_s):
     recording = make_recording(seed, split)
     told = window_narration(recording, start_s, start_s + 10)
     for event in told.told:
@@ -117,7 +118,7 @@ def test_narrated_scoops_are_those_that_land_in_the_window(seed, split, start_s)
                 action
                 for step in recording.steps
                 for action in step.actions
-                if action.name is Act.SCOOP and action.item == event.object and start_s <= action.moment_s < start_s + 10
+                if action.name is Act.SCOOP and action.item == event.object and start_s <= action.moment_s <= start_s + 10 - FRAME_GAP_S
             ]
             assert int(event.attribute or 0) == len(landed)
     if told.main is None:
