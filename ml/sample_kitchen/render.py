@@ -12,7 +12,8 @@ from PIL import Image
 from ml.errors import InputError
 from ml.sample_kitchen import props
 from ml.sample_kitchen.canvas import NOISE_LIMIT, Canvas
-from ml.sample_kitchen.scenes import SCENES, Scene
+from ml.sample_kitchen.scene import Scene
+from ml.sample_kitchen.scenes import SCENES
 from ml.sample_kitchen.script import Recording
 from ml.sample_kitchen.truth import step_in_view
 
