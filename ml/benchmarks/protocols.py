@@ -11,11 +11,12 @@ from typing import Any
 import polars as pl
 
 from ml.benchmarks.assistants.interface import AssistantFactory, Frames, FramesProvider, LookAheadError, Times
+from ml.benchmarks.assistants.past import PastFrames
+from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
 from ml.tables.declared import PREDICTIONS
 from ml.vocabulary import MessageKind, Status
 
-Progress = Callable[[int, int], None]
 PER_STEP, FULL_RECIPE = "per_step", "full_recipe"
 _SAID = (MessageKind.FEEDBACK, MessageKind.SUCCESS)
 
@@ -67,19 +68,6 @@ class _Clock:
             )
 
 
-class PastFrames:
-    """Frames of the stream up to now, for assistants that look back: given to those that have an ``attach`` method."""
-
-    def __init__(self, provider: FramesProvider, clock: _Clock, start_s: float) -> None:
-        self._provider, self._clock, self._start_s = provider, clock, start_s
-
-    def between(self, start_s: float, end_s: float) -> Iterator[tuple[Frames, Times]]:
-        """Chunks in [start_s, end_s]. Raises ``LookAheadError`` for an end later than the last frame observed."""
-        if end_s > self._clock.now_s + 1e-6:
-            raise LookAheadError(f"{self._clock.recording_id}: frames up to {end_s:.3f} s asked for at {self._clock.now_s:.3f} s")
-        yield from self._provider(self._clock.recording_id, max(start_s, self._start_s), end_s)
-
-
 def run_per_step(
     factory: AssistantFactory,
     benchmark_steps: pl.DataFrame,
@@ -88,33 +76,38 @@ def run_per_step(
     experiment: str,
     protocol: str,
     options: RunOptions = RunOptions(),
-    finished: pl.DataFrame | None = None,
+    references: pl.DataFrame | None = None,
+    workers: int = 1,
+    journal: RunJournal | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
     """``predictions`` of an assistant that is restarted at every true instruction of ``benchmark_steps``.
 
-    A run of a step ends at the assistant's success, else by ``options``. ``finished`` holds predictions of an earlier, stopped run: its
-    recordings are not run again. A step that fails is a row with status error. Raises ``LookAheadError``.
+    A run of a step ends at the assistant's success, else by ``options``. Recordings run ``workers`` at a time, those in ``journal`` not
+    again. A step that fails is a row with status error. ``references`` (``benchmark_messages``) are what no text that reaches the
+    assistant may hold before its time. Raises ``LookAheadError``, and ``AssistantUnusableError`` where no step could be run.
     Source: EGO-MC-Bench section 5, per recipe step.
     """
 
-    def run_recording(recording: pl.DataFrame) -> list[dict[str, object]]:
-        rows: list[dict[str, object]] = []
+    told = _references(references, benchmark_steps)
+
+    def run_recording(recording: pl.DataFrame) -> list[Row]:
+        rows: list[Row] = []
         last_s = float(recording["end_s"].max())  # type: ignore[arg-type]
         assistant = None
         for step in recording.iter_rows(named=True):
             try:
                 assistant = assistant or factory()
                 end_s = _run_end(step["end_s"], last_s, options)
-                rows += _stream(assistant, frames, [step], step["start_s"], end_s)
-            except LookAheadError:
+                rows += _stream(assistant, frames, [step], step["start_s"], end_s, told.get(step["recording_id"], ()))
+            except STOPS_THE_RUN:
                 raise
             except Exception as error:  # noqa: BLE001  one bad step must not stop the others
                 rows.append(_failed(step["unit_id"], error))
                 assistant = None
         return rows
 
-    return _over_recordings(benchmark_steps, run_recording, experiment, protocol, finished, progress)
+    return _over_recordings(benchmark_steps, run_recording, experiment, protocol, workers, journal, progress)
 
 
 def run_full_recipe(
@@ -124,7 +117,9 @@ def run_full_recipe(
     *,
     experiment: str,
     protocol: str,
-    finished: pl.DataFrame | None = None,
+    references: pl.DataFrame | None = None,
+    workers: int = 1,
+    journal: RunJournal | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
     """``predictions`` of an assistant that sees each recording in one stream and moves to the next instruction when it says success.
@@ -133,16 +128,19 @@ def run_full_recipe(
     step that the assistant was at. Source: EGO-MC-Bench section 5, full recipe.
     """
 
-    def run_recording(recording: pl.DataFrame) -> list[dict[str, object]]:
+    told = _references(references, benchmark_steps)
+
+    def run_recording(recording: pl.DataFrame) -> list[Row]:
         steps = list(recording.iter_rows(named=True))
         try:
-            return _stream(factory(), frames, steps, steps[0]["start_s"], max(step["end_s"] for step in steps))
-        except LookAheadError:
+            end_s = max(step["end_s"] for step in steps)
+            return _stream(factory(), frames, steps, steps[0]["start_s"], end_s, told.get(steps[0]["recording_id"], ()))
+        except STOPS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  one bad recording must not stop the others
             return [_failed(None, error)]
 
-    return _over_recordings(benchmark_steps, run_recording, experiment, protocol, finished, progress)
+    return _over_recordings(benchmark_steps, run_recording, experiment, protocol, workers, journal, progress)
 
 
 def check_run(predictions: pl.DataFrame) -> None:
@@ -168,17 +166,21 @@ def _stream(
     steps: Sequence[dict[str, Any]],
     start_s: float,
     end_s: float,
-) -> list[dict[str, object]]:
+    references: Sequence[tuple[float, str]] = (),
+) -> list[Row]:
     """Rows of one stream over ``steps``, in which each success leads to the next step and the last one ends it."""
     clock = _Clock(frames, steps[0]["recording_id"], start_s, end_s)
+    past = PastFrames(frames, clock.recording_id, start_s, lambda: clock.now_s, references)
     if hasattr(assistant, "attach"):
-        assistant.attach(PastFrames(frames, clock, start_s))
+        assistant.attach(past)
+    past.check_text(steps[0]["instruction"])
     assistant.start(steps[0]["instruction"], start_s)
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     current = 0
     for chunk, times_s in clock:
         for utterance in assistant.observe(chunk, times_s):
             clock.check(utterance)
+            past.note_said(utterance.text or "")
             score = None if utterance.score is None else float(utterance.score)
             rows.append(
                 {
@@ -195,6 +197,7 @@ def _stream(
                 current += 1
                 if current == len(steps):
                     return rows
+                past.check_text(steps[current]["instruction"])
                 assistant.give_instruction(steps[current]["instruction"], clock.now_s)
     if not rows:
         reached = {"unit_id": steps[0]["unit_id"] if len(steps) == 1 else None}
@@ -202,28 +205,44 @@ def _stream(
     return rows
 
 
-def _failed(unit_id: str | None, error: Exception) -> dict[str, object]:
+def _failed(unit_id: str | None, error: Exception) -> Row:
     reason = f"{type(error).__name__}: {error}"
     return {"unit_id": unit_id, "t_s": None, "kind": None, "text": None, "score": None, "status": Status.ERROR.value, "reason": reason}
 
 
+def _references(messages: pl.DataFrame | None, benchmark_steps: pl.DataFrame) -> dict[str, list[tuple[float, str]]]:
+    """(time, text) of the reference messages by recording, but for texts that stand in one of its instructions, which are handed over."""
+    if messages is None:
+        return {}
+    spoken = messages.filter(pl.col("kind").is_in([kind.value for kind in _SAID]))
+    placed = spoken.join(benchmark_steps.select("unit_id", "recording_id"), on="unit_id").select("recording_id", "t_s", "text")
+    found: dict[str, list[tuple[float, str]]] = {}
+    instructions = {
+        key[0]: part["instruction"].to_list() for key, part in benchmark_steps.partition_by("recording_id", as_dict=True).items()
+    }
+    for recording_id, t_s, text in placed.iter_rows():
+        if not any(text.strip() in instruction for instruction in instructions[recording_id]):
+            found.setdefault(recording_id, []).append((t_s, text))
+    return found
+
+
 def _over_recordings(
     benchmark_steps: pl.DataFrame,
-    run_recording: Callable[[pl.DataFrame], list[dict[str, object]]],
+    run_recording: Callable[[pl.DataFrame], list[Row]],
     experiment: str,
     protocol: str,
-    finished: pl.DataFrame | None,
+    workers: int,
+    journal: RunJournal | None,
     progress: Progress | None,
 ) -> pl.DataFrame:
-    parts = [] if finished is None else [finished]
-    done = set() if finished is None else set(finished["recording_id"].unique())
-    recordings = benchmark_steps.sort("recording_id", "position").partition_by("recording_id", maintain_order=True)
-    for index, recording in enumerate(recordings, 1):
-        recording_id = recording["recording_id"][0]
-        if recording_id not in done:
-            rows = run_recording(recording)
-            common = {"experiment": experiment, "protocol": protocol, "recording_id": recording_id}
-            parts.append(PREDICTIONS.rows([{**common, **row, "message_index": place} for place, row in enumerate(rows)]))
-        if progress is not None:
-            progress(index, len(recordings))
-    return PREDICTIONS.check(pl.concat(parts)) if parts else PREDICTIONS.empty()
+    recordings = {
+        str(part["recording_id"][0]): part
+        for part in benchmark_steps.sort("recording_id", "position").partition_by("recording_id", maintain_order=True)
+    }
+    made = run_units(list(recordings), lambda key: run_recording(recordings[key]), workers=workers, journal=journal, progress=progress)
+    rows = [
+        {"experiment": experiment, "protocol": protocol, "recording_id": recording_id, **row, "message_index": place}
+        for recording_id, own in made.items()
+        for place, row in enumerate(own)
+    ]
+    return PREDICTIONS.check(PREDICTIONS.rows(rows))

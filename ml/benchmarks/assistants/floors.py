@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from ml.benchmarks.assistants.interface import AssistantFactory, Frames, Times, Utterance
+from ml.benchmarks.assistants.clips import ClipAnswer
+from ml.benchmarks.assistants.interface import Answered, AssistantFactory, Frames, Times, Utterance
+from ml.benchmarks.assistants.per_second import SILENT, AnswerFactory, Moment
 
 ALERT_TEXT = "Check the instruction again, something may be off."
 SUCCESS_TEXT = "Success: the step is done."
@@ -91,4 +93,40 @@ def ego_floors(median_duration_s: float) -> dict[str, AssistantFactory]:
         "floor_always_speak": AlwaysSpeak,
         "floor_alert_every_10s": AlertEvery,
         "floor_duration_timer": lambda: DurationTimer(median_duration_s),
+    }
+
+
+def guideme_floors() -> dict[str, AnswerFactory]:
+    """The floors of the GuideMe protocols by experiment name."""
+    return {
+        "floor_silent": lambda: lambda moment: Answered(SILENT),
+        "floor_always_speak": lambda: lambda moment: Answered(ALERT_TEXT),
+        "floor_alert_every_10s": PerSecondAlert,
+    }
+
+
+@dataclass
+class PerSecondAlert:
+    """Says the same at the first instant and then every ``interval_s`` seconds."""
+
+    interval_s: float = 10.0
+    text: str = ALERT_TEXT
+    _next_s: float = field(default=float("-inf"), init=False)
+
+    def __call__(self, moment: Moment) -> Answered:
+        if moment.now_s < self._next_s - 1e-9:
+            return Answered(SILENT)
+        self._next_s = moment.now_s + self.interval_s
+        return Answered(self.text)
+
+
+ALWAYS_MISTAKE_TEXT = "No. The cook does something else than what was asked."
+ALWAYS_CORRECT_TEXT = "Yes. The cook does what was asked."
+
+
+def cook_floors() -> dict[str, ClipAnswer]:
+    """The floors of the Cook-MRE protocols by experiment name."""
+    return {
+        "floor_always_mistake": lambda question: [Answered(ALWAYS_MISTAKE_TEXT)] * len(question.hints),
+        "floor_always_correct": lambda question: [Answered(ALWAYS_CORRECT_TEXT)] * len(question.hints),
     }

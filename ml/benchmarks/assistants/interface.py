@@ -7,6 +7,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ml.vocabulary import Status
+
 Frames = NDArray[np.uint8]  # [k, height, width, 3]
 Times = NDArray[np.float64]  # [k] seconds on the recording's time line, ascending
 
@@ -23,6 +25,15 @@ class Utterance:
     kind: Literal["feedback", "success"]
     text: str
     score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A free answer to one question; ``text`` is None where there is none, and ``reason`` says why."""
+
+    text: str | None
+    status: Status = Status.OK
+    reason: str | None = None
 
 
 class Assistant(Protocol):

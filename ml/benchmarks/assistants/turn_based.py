@@ -7,31 +7,21 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import Template
-from typing import Protocol
 
 import numpy as np
 
 from ml.benchmarks.assistants import prompts
+from ml.benchmarks.assistants.asking import Answers, ModelCallError, ask, listed_times
 from ml.benchmarks.assistants.interface import Frames, Times, Utterance
+from ml.benchmarks.assistants.past import PastFrames
 from ml.benchmarks.assistants.polling import RecentFeedback, YesNo, decide, read_yes_no
-from ml.llm.requests import Reply, Request
+from ml.llm.requests import Request
 from ml.video.jpeg import encode_jpeg
 from ml.vocabulary import Status
 
 SUCCESS_TEXT = "Success: the step is done."
-_FATAL = (Status.ERROR, Status.OVER_BUDGET)
 Narrate = Callable[[Sequence[np.ndarray], Sequence[Sequence[float]]], list[str]]
 """Windows of frames [k, H, W, 3] with their times to one text each, as ``ml.streaming.narrate.EmbeddedNarrator.describe``."""
-
-
-class Answers(Protocol):
-    """What is needed of ``ml.llm.client.Client``."""
-
-    def run(self, requests: Sequence[Request]) -> list[Reply]: ...
-
-
-class ModelCallError(RuntimeError):
-    """The model could not be asked at all: the unit that was running is a failed one."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +43,12 @@ class _Polling:
     def __init__(self, client: Answers, options: TurnOptions) -> None:
         self.client, self.options = client, options
         self.outcomes: Counter[Status] = Counter()  # of every answer; unparsable and refused ones are no event
-        self._instruction, self._due_s, self._recent = "", 0.0, RecentFeedback(options.memory_s)
+        self._instruction, self._start_s, self._due_s, self._recent = "", 0.0, 0.0, RecentFeedback(options.memory_s)
+        self._past: PastFrames | None = None
+
+    def attach(self, past: PastFrames) -> None:
+        """What is known of the stream now begun: every prompt is held against it."""
+        self._past = past
 
     def start(self, instruction: str, start_s: float) -> None:
         self._begin(instruction, start_s)
@@ -80,15 +75,17 @@ class _Polling:
         return said
 
     def _begin(self, instruction: str, start_s: float) -> None:
-        self._instruction, self._due_s = instruction, start_s + self.options.interval_s
+        self._instruction, self._start_s, self._due_s = instruction, start_s, start_s + self.options.interval_s
         self._recent = RecentFeedback(self.options.memory_s)
 
     def _ask(self, task: str, template: str, inputs: dict[str, object], images: tuple[bytes, ...], now_s: float) -> YesNo:
         shown = {name: "\n".join(value) or "nothing" if isinstance(value, list) else str(value) for name, value in inputs.items()}
         prompt = Template(template).safe_substitute(shown)
+        if self._past is not None:
+            self._past.check_text(prompt)
         request = Request(f"{task}@{now_s:g}", task, inputs, "", prompt, images, max_tokens=self.options.max_tokens)
-        reply = self.client.run([request])[0]
-        if reply.status in _FATAL:
+        reply = ask(self.client, [request])[0]
+        if reply.status is Status.ERROR:
             raise ModelCallError(f"{task} at {now_s:g} s: {reply.status}: {reply.reason}")
         answer = read_yes_no(reply)
         self.outcomes[answer.status] += 1
@@ -131,7 +128,14 @@ class TurnBasedAssistant(_Polling):
     def _inputs(self, now_s: float) -> tuple[dict[str, object], tuple[bytes, ...]]:
         times_s, images = self._pictures()
         recent: list[object] = list(self._recent.at(now_s))
-        return {"instruction": self._instruction, "recent": recent, "times_s": [f"{t:g}" for t in times_s], "now_s": now_s}, images
+        times = listed_times(times_s, self._start_s)
+        return {
+            "instruction": self._instruction,
+            "recent": recent,
+            "times_s": [f"{t:g}" for t in times_s],
+            "times": times,
+            "now_s": now_s,
+        }, images
 
     def _is_complete(self, now_s: float) -> YesNo:
         inputs, images = self._inputs(now_s)

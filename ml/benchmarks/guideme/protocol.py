@@ -1,56 +1,32 @@
 """How GuideMe asks an assistant: instants of a grid, a window of video, and a dialogue history that ends before now. Scores nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from string import Template
 
-from ml.benchmarks.assistants import prompts
-from ml.benchmarks.assistants.interface import FramesProvider, LookAheadError
-from ml.benchmarks.assistants.turn_based import Answers, ModelCallError, spread
-from ml.benchmarks.families import History
-from ml.benchmarks.guideme.conversations import GuideMeItem, as_video
+import polars as pl
+
+from ml.benchmarks.assistants.interface import Answered, FramesProvider, LookAheadError
+from ml.benchmarks.assistants.past import PastFrames
+from ml.benchmarks.assistants.per_second import Answer, AnswerFactory, Moment, Said
+from ml.benchmarks.assistants.turn_based import spread
+from ml.benchmarks.families import GuideMeVariant, History, parse_protocol
+from ml.benchmarks.guideme.conversations import GuideMeItem
+from ml.benchmarks.guideme.grids import grid_of
 from ml.benchmarks.guideme.options import SilenceRule
-from ml.benchmarks.guideme.scores import GuidanceVideo
-from ml.benchmarks.guideme.timeline import SameSecond, is_silence
-from ml.llm.requests import Request
+from ml.benchmarks.guideme.timeline import is_silence
+from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
+from ml.errors import InputError
+from ml.tables.declared import GUIDANCE_PREDICTIONS
 from ml.video.jpeg import encode_jpeg
 from ml.vocabulary import Status
 
 
 @dataclass(frozen=True)
-class DenseOptions:
-    """The window is the same for every history. ``fps`` and ``max_images`` bound the pictures of one question."""
+class WindowPictures:
+    """``fps`` and ``max_images`` bound the pictures of one question; the window's length is the protocol's."""
 
-    window_s: float = 60.0
-    interval_s: float = 1.0
-    history: History = History.TRUE
     fps: float = 1.0
     max_images: int = 60
-
-
-@dataclass(frozen=True)
-class Said:
-    """One turn of the dialogue so far."""
-
-    t_s: float
-    speaker: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What an assistant gets at one instant."""
-
-    now_s: float
-    goal: str
-    knowledge: str
-    window_s: float
-    images: tuple[bytes, ...]
-    dialogue: tuple[Said, ...]
-
-
-Answer = Callable[[Moment], str | None]
-"""What is said at a moment: "Silent" or an utterance; None where it failed."""
 
 
 def check_dialogue(dialogue: Sequence[Said], now_s: float) -> None:
@@ -76,60 +52,110 @@ def dialogue_before(item: GuideMeItem, own: Sequence[Said], now_s: float, histor
 
 
 def run_guideme(
-    answer: Answer, item: GuideMeItem, ticks_s: Sequence[float], frames: FramesProvider, options: DenseOptions
-) -> GuidanceVideo:
-    """Ask ``answer`` at every tick in time order, with the frames of the window up to it. A failed instant is kept as missing.
+    answer: Answer,
+    item: GuideMeItem,
+    ticks_s: Sequence[float],
+    frames: FramesProvider,
+    variant: GuideMeVariant,
+    pictures: WindowPictures = WindowPictures(),
+) -> list[tuple[float, Answered]]:
+    """What is answered at every tick, asked in time order with the frames of the window up to it.
 
     Frames are read once, forward; those that leave the window are dropped. Raises ``LookAheadError``.
     """
-    held: list[tuple[float, bytes]] = []
-    chunks = iter(frames(item.video_id, max(0.0, ticks_s[0] - options.window_s) if ticks_s else 0.0, ticks_s[-1] if ticks_s else 0.0))
-    pending: list[tuple[float, bytes]] = []
-    last_s = float("-inf")
+    if not ticks_s:
+        return []
+    window = _Window(frames, item.video_id, max(0.0, ticks_s[0] - variant.window_s), ticks_s[-1], pictures.fps)
+    references = [(turn.t_s, turn.text) for turn in item.answers]
+    past = PastFrames(frames, item.video_id, 0.0, lambda: window.now_s, references)
+    if hasattr(answer, "attach"):
+        answer.attach(past)
     own: list[Said] = []
-    said: dict[float, str | None] = {}
+    said: list[tuple[float, Answered]] = []
     for now_s in ticks_s:
-        while not pending or pending[-1][0] <= now_s + 1e-9:
-            chunk = next(chunks, None)
-            if chunk is None:
-                break
-            for frame, t in zip(*chunk, strict=True):
-                if float(t) - last_s >= 1 / options.fps - 1e-6:
-                    last_s = float(t)
-                    pending.append((float(t), encode_jpeg(frame) if frame.size else b""))
-        held += [entry for entry in pending if entry[0] <= now_s + 1e-9]
-        pending = [entry for entry in pending if entry[0] > now_s + 1e-9]
-        held = [entry for entry in held if entry[0] > now_s - options.window_s + 1e-9]
-        dialogue = dialogue_before(item, own, now_s, options.history)
+        shown = window.at(now_s, variant.window_s)
+        dialogue = dialogue_before(item, own, now_s, variant.history)
         check_dialogue(dialogue, now_s)
-        images = tuple(held[index][1] for index in spread(len(held), options.max_images))
-        text = answer(Moment(now_s, item.goal, item.knowledge, options.window_s, images, dialogue))
-        said[now_s] = text
-        if text is not None:
-            own.append(Said(now_s, "assistant", text))
-    rule = SameSecond.JOINED if options.history is History.OWN else SameSecond.LAST
-    return as_video(item, ticks_s, said, options.interval_s, rule)
+        chosen = [shown[index] for index in spread(len(shown), pictures.max_images)]
+        knowledge = item.knowledge if variant.shows_knowledge else ""
+        moment = Moment(now_s, knowledge, variant.window_s, tuple(image for _, image in chosen), tuple(t for t, _ in chosen), dialogue)
+        found = answer(moment)
+        said.append((now_s, found))
+        if found.text is not None:
+            own.append(Said(now_s, "assistant", found.text))
+    return said
 
 
-@dataclass(frozen=True)
-class PerSecondAssistant:
-    """Asks a vision model for the word Silent or an utterance, given the window and the dialogue so far."""
+class _Window:
+    """Frames of one video, read forward: those up to now, no older than the window."""
 
-    client: Answers
-    max_tokens: int = 128
+    def __init__(self, frames: FramesProvider, recording_id: str, start_s: float, end_s: float, fps: float) -> None:
+        self._frames = self._thinned(frames, recording_id, start_s, end_s, fps)
+        self._held: list[tuple[float, bytes]] = []
+        self._next: tuple[float, bytes] | None = None
+        self.now_s = start_s
 
-    def __call__(self, moment: Moment) -> str | None:
-        dialogue = [f"[{turn.t_s:g} s] {turn.speaker}: {turn.text}" for turn in moment.dialogue]
-        inputs: dict[str, object] = {
-            "goal": moment.goal,
-            "knowledge": moment.knowledge,
-            "window_s": f"{moment.window_s:g}",
-            "now_s": f"{moment.now_s:g}",
-            "dialogue": "\n".join(dialogue) or "nothing",
-        }
-        prompt = Template(prompts.PER_SECOND).safe_substitute(inputs)
-        request = Request(f"guide@{moment.now_s:g}", "guide", inputs, "", prompt, moment.images, max_tokens=self.max_tokens)
-        reply = self.client.run([request])[0]
-        if reply.status is Status.OVER_BUDGET:
-            raise ModelCallError(f"the budget is spent at {moment.now_s:g} s: {reply.reason}")
-        return reply.text.strip() if reply.status is Status.OK and reply.text is not None else None
+    def at(self, now_s: float, window_s: float) -> list[tuple[float, bytes]]:
+        """(time, JPEG) of the frames in (now - window, now]."""
+        self.now_s = now_s
+        while True:
+            self._next = self._next or next(self._frames, None)
+            if self._next is None or self._next[0] > now_s + 1e-9:
+                break
+            self._held.append(self._next)
+            self._next = None
+        self._held = [entry for entry in self._held if entry[0] > now_s - window_s + 1e-9]
+        return self._held
+
+    @staticmethod
+    def _thinned(frames: FramesProvider, recording_id: str, start_s: float, end_s: float, fps: float) -> Iterator[tuple[float, bytes]]:
+        last_s = float("-inf")
+        for chunk, times_s in frames(recording_id, start_s, end_s):
+            for frame, t in zip(chunk, times_s, strict=True):
+                if float(t) > end_s + 1e-6:
+                    raise LookAheadError(f"{recording_id}: a frame at {float(t):.3f} s is past the last instant at {end_s:.3f} s")
+                if float(t) - last_s >= 1 / fps - 1e-6:
+                    last_s = float(t)
+                    yield last_s, encode_jpeg(frame) if frame.size else b""
+
+
+def predict_guideme(
+    factory: AnswerFactory,
+    items: Sequence[GuideMeItem],
+    frames: FramesProvider,
+    *,
+    experiment: str,
+    protocol: str,
+    pictures: WindowPictures = WindowPictures(),
+    workers: int = 1,
+    journal: RunJournal | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """``guidance_predictions`` of an assistant on every video, ``workers`` videos at a time; those in ``journal`` are not run again.
+
+    A failed answer is a row with its status; a video that cannot be read gives a failed row per instant. Raises ``LookAheadError``, and
+    ``AssistantUnusableError`` where no instant could be asked about.
+    """
+    variant = parse_protocol(protocol).guideme
+    if variant is None:
+        raise InputError("this is no GuideMe protocol", record=protocol, field="protocol")
+    by_id = {item.video_id: item for item in items}
+
+    def run_one(video_id: str) -> list[Row]:
+        ticks = grid_of(by_id[video_id], variant)
+        try:
+            said = run_guideme(factory(), by_id[video_id], ticks, frames, variant, pictures)
+        except STOPS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001  one bad video must not stop the others
+            status = Status.BAD_VIDEO if isinstance(error, InputError) else Status.ERROR
+            said = [(tick, Answered(None, status, f"{type(error).__name__}: {error}")) for tick in ticks]
+        return [{"t_s": tick, "said": found.text, "status": found.status.value, "reason": found.reason} for tick, found in said]
+
+    made = run_units(list(by_id), run_one, workers=workers, journal=journal, progress=progress)
+    rows = [
+        {"experiment": experiment, "protocol": protocol, "recording_id": video_id, "instant_index": index, **row}
+        for video_id, own in made.items()
+        for index, row in enumerate(own)
+    ]
+    return GUIDANCE_PREDICTIONS.check(GUIDANCE_PREDICTIONS.rows(rows))

@@ -10,10 +10,12 @@ from ml.benchmarks.canonical import benchmark_from_messages
 from ml.benchmarks.ego.options import CompletionFallback, EgoOptions, GateFailure, Pointer, Scope
 from ml.benchmarks.ego.pairs import matched_feedback
 from ml.benchmarks.ego.scores import score_ego
-from ml.benchmarks.leaderboard import leaderboard, published_ego
+from ml.benchmarks.families import Family
+from ml.benchmarks.leaderboard import leaderboard, published
 from ml.benchmarks.options import options_hash
-from ml.benchmarks.plots import per_type_plot, timeline_plot, timestamp_error_histogram, timestamp_error_shares, timing_error_plot
+from ml.benchmarks.plots import per_group_plot, timestamp_error_histogram, timestamp_error_shares, timing_error_plot
 from ml.benchmarks.protocols import RunEnd, RunOptions, check_run, run_full_recipe, run_per_step
+from ml.benchmarks.running import RunJournal
 from ml.errors import InputError
 from ml.tables.declared import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS, PREDICTIONS
 
@@ -230,21 +232,20 @@ def test_floors_run_through_both_protocols_and_are_told_apart(benchmark):
     assert value(scores, "ic_acc", experiment="floor_duration_timer") == 100.0
     assert value(scores, "ic_acc_3s", experiment="floor_duration_timer") == 50.0
     board = leaderboard(score_ego(steps, reference, pl.concat(runs)))
-    assert board.filter(pl.col("origin") == "here").height == 8
-    assert board.filter(pl.col("origin") == "here")["n_steps"].unique().to_list() == [3]
-    assert board.filter(pl.col("origin") == "published").height == published_ego().height == 24
+    here = board.filter(pl.col("origin") == "here")
+    assert here.select("protocol", "experiment").unique().height == 8
 
 
 def test_published_f1_follows_from_printed_precision_and_recall_but_for_one_slip():
-    rows = published_ego().filter(pl.col("mistake_f1") > 0)
+    rows = published(Family.EGO).filter(pl.col("mistake_f1") > 0)
     slack = 0.005
     off = []
     for row in rows.iter_rows(named=True):
         p, r = row["mistake_precision"], row["mistake_recall"]
         low, high = (2 * (p + d) * (r + d) / (p + r + 2 * d) for d in (-slack, slack))
         if not low - slack <= row["mistake_f1"] <= high + slack:
-            off.append((row["model"], row["feed"]))
-    assert off == [("Qwen3.5-2B tuned on EGO-CoMist", "per_step")]
+            off.append((row["model"], row["protocol"]))
+    assert off == [("Qwen3.5-2B tuned on EGO-CoMist", "ego_mc_bench.per_step")]
 
 
 class Peeker:
@@ -350,7 +351,7 @@ def test_frames_out_of_order_are_a_failed_row(benchmark):
     assert "go back" in run["reason"][0]
 
 
-def test_a_stopped_run_goes_on_where_it_was(benchmark):
+def test_a_stopped_run_goes_on_where_it_was(benchmark, tmp_path):
     steps, _ = benchmark
     both = pl.concat([steps, steps.with_columns(recording_id=pl.lit("demo/b"), unit_id=pl.col("unit_id").str.replace("/a/", "/b/"))])
     whole = run_per_step(AlertEvery, both, ticks(), experiment="x", protocol="demo.per_step")
@@ -360,8 +361,13 @@ def test_a_stopped_run_goes_on_where_it_was(benchmark):
         ran.append(recording_id)
         return ticks()(recording_id, start_s, end_s)
 
-    first = whole.filter(pl.col("recording_id") == "demo/a")
-    again = run_per_step(AlertEvery, both, counting, experiment="x", protocol="demo.per_step", finished=first)
+    first = steps.filter(pl.col("recording_id") == "demo/a")
+    path = tmp_path / "run.jsonl"
+    run_per_step(AlertEvery, first, ticks(), experiment="x", protocol="demo.per_step", journal=RunJournal(path, "made"))
+    with path.open("a") as torn:
+        torn.write('{"unit": "demo/b", "rows": [{"sta')
+    journal = RunJournal(path, "made")
+    again = run_per_step(AlertEvery, both, counting, experiment="x", protocol="demo.per_step", journal=journal)
     assert again.sort("recording_id", "message_index").equals(whole.sort("recording_id", "message_index"))
     assert set(ran) == {"demo/b"}
 
@@ -390,7 +396,6 @@ def test_plots_are_png(benchmark, score):
         timestamp_error_histogram(errors),
         timestamp_error_histogram([]),
         timing_error_plot(errors, 15.0),
-        per_type_plot(scores),
-        timeline_plot(steps, reference, run, "demo/a"),
+        per_group_plot(scores, "mistake_f1"),
     ):
         assert image.startswith(PNG)

@@ -4,17 +4,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ml.benchmarks.assistants.interface import LookAheadError
+from ml.benchmarks.assistants.clips import ClipQuestion, SingleClipAssistant
+from ml.benchmarks.assistants.interface import Answered, LookAheadError
+from ml.benchmarks.assistants.per_second import PerSecondAssistant, Said
 from ml.benchmarks.assistants.polling import RecentFeedback, read_yes_no
 from ml.benchmarks.assistants.turn_based import NarrationAssistant, TurnBasedAssistant, TurnOptions, spread
+from ml.benchmarks.cook_mre.judged import Judgement, always, judge_answers
 from ml.benchmarks.cook_mre.metrics import CookOptions
-from ml.benchmarks.cook_mre.protocol import FrameRule, always, ask_clips, judge_answers, score_cook, uniform_times
-from ml.benchmarks.cook_mre.samples import CookSample
-from ml.benchmarks.families import History
-from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, read_guideme, read_merged_predictions
+from ml.benchmarks.cook_mre.protocol import FrameRule, uniform_times
+from ml.benchmarks.cook_mre.samples import CookSample, hints_of
+from ml.benchmarks.cook_mre.scores import score_cook
+from ml.benchmarks.families import GuideMeVariant, History
+from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, as_video, read_guideme, read_merged_predictions
 from ml.benchmarks.guideme.grids import dense_ticks
-from ml.benchmarks.guideme.protocol import DenseOptions, PerSecondAssistant, Said, check_dialogue, run_guideme
+from ml.benchmarks.guideme.protocol import WindowPictures, check_dialogue, run_guideme
 from ml.benchmarks.protocols import run_per_step
+from ml.benchmarks.running import AssistantUnusableError
 from ml.errors import InputError
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
@@ -78,10 +83,9 @@ def test_answers_that_cannot_be_read_are_no_event_and_are_counted():
     assert assistants[0].outcomes == {Status.UNPARSABLE: 4}
 
 
-def test_a_model_that_cannot_be_asked_is_a_failed_row():
-    found = run(lambda: TurnBasedAssistant(Client(RulesBackend({}))))
-    assert found["status"].to_list() == ["error"]
-    assert "no rule" in found["reason"][0]
+def test_a_model_that_cannot_be_asked_ends_the_run():
+    with pytest.raises(AssistantUnusableError, match="no rule"):
+        run(lambda: TurnBasedAssistant(Client(RulesBackend({}))))
 
 
 def test_narrations_go_to_the_helper_and_start_anew_with_a_step():
@@ -150,7 +154,8 @@ def test_dialogue_ends_before_now_in_every_history(history):
     heard = Log(lambda i: "Silent" if "Boil" in str(i["dialogue"]) else "Boil it")
     client = Client(RulesBackend({"guide": heard}))
     ticks = dense_ticks(ITEM.start_s, [t.t_s for t in ITEM.answers], 30.0, 3)
-    video = run_guideme(PerSecondAssistant(client), ITEM, ticks, frames, DenseOptions(history=history))
+    said = run_guideme(PerSecondAssistant(client), ITEM, ticks, frames, GuideMeVariant(True, history))
+    video = as_video(ITEM, ticks, {t: found.text for t, found in said})
     assert [x.t_s for x in video.instants] == list(ticks)
     assert [x.reference for x in video.instants if x.reference != "Silent"] == ["Boil water.", "Not milk."]
     by_time = dict(zip(ticks, (str(i["dialogue"]) for i in heard.inputs), strict=True))
@@ -171,8 +176,9 @@ def test_reference_text_later_than_now_fails():
 
 def test_an_instant_that_failed_is_missing_and_the_others_go_on():
     ticks = (0.0, 1.0, 2.0)
-    video = run_guideme(lambda moment: None if moment.now_s == 1.0 else "Silent", ITEM, ticks, frames, DenseOptions())
-    assert [x.said for x in video.instants] == ["Silent", None, "Silent"]
+    failed = Answered(None, Status.ERROR, "gone")
+    said = run_guideme(lambda moment: failed if moment.now_s == 1.0 else Answered("Silent"), ITEM, ticks, frames, GuideMeVariant(True))
+    assert [found.text for _, found in said] == ["Silent", None, "Silent"]
 
 
 def test_the_window_holds_no_later_frame_and_nothing_older_than_it():
@@ -180,9 +186,10 @@ def test_the_window_holds_no_later_frame_and_nothing_older_than_it():
 
     def answer(moment):
         shown[moment.now_s] = len(moment.images)
-        return "Silent"
+        assert all(moment.now_s - 5.0 < t <= moment.now_s for t in moment.times_s)
+        return Answered("Silent")
 
-    run_guideme(answer, ITEM, tuple(float(t) for t in range(20)), frames, DenseOptions(window_s=5.0, fps=2.0))
+    run_guideme(answer, ITEM, tuple(float(t) for t in range(20)), frames, GuideMeVariant(True, window_s=5.0), WindowPictures(2.0))
     assert shown[2.0] == 4
     assert shown[19.0] == 10
 
@@ -223,6 +230,15 @@ SAMPLES = [
 ]
 
 
+def ask_clips(assistant, is_hinted):
+    answers = {}
+    for sample in SAMPLES:
+        hints = hints_of(sample, is_hinted)
+        question = ClipQuestion(sample.sample_id, sample.instruction, hints, (b"x",) * 16, (), lambda times: (), lambda text: None)
+        answers |= {(sample.sample_id, hint): found.text for hint, found in zip(hints, assistant(question), strict=True)}
+    return answers
+
+
 @pytest.mark.parametrize("is_hinted", [False, True])
 def test_cook_mre_from_clip_to_scores(is_hinted):
     asked = Log(lambda i: "No, they slice." if "onion" not in str(i["instruction"]) or "dice" in str(i["instruction"]) else "Yes.")
@@ -235,10 +251,10 @@ def test_cook_mre_from_clip_to_scores(is_hinted):
             }
         )
     )
-    answers = ask_clips(Client(RulesBackend({"single_clip": asked})), SAMPLES, lambda s: (b"x",) * 16, is_hinted=is_hinted)
+    answers = ask_clips(SingleClipAssistant(Client(RulesBackend({"single_clip": asked}))), is_hinted)
     assert len(answers) == (4 if is_hinted else 3)
     judged = judge_answers(judge, SAMPLES, answers, is_hinted=is_hinted)
-    scores = score_cook(SAMPLES, judged.samples, CookOptions(), experiment="x", protocol="cook_mre.default")
+    scores = score_cook(SAMPLES, judged, CookOptions(), experiment="x", protocol="cook_mre.default")
 
     def value(metric, group="all"):
         return scores.filter((pl.col("metric") == metric) & (pl.col("group") == group))["value"][0]
@@ -252,10 +268,10 @@ def test_a_failed_clip_answer_is_unparsable_and_counted():
     answers: dict[tuple[str, str | None], str | None] = {(s.sample_id, None): None for s in SAMPLES}
     judged = judge_answers(Client(RulesBackend({})), SAMPLES, answers)
     assert judged.answers_failed == 3
-    scores = score_cook(SAMPLES, judged.samples, CookOptions(), experiment="x", protocol="cook_mre.default")
+    scores = score_cook(SAMPLES, judged, CookOptions(), experiment="x", protocol="cook_mre.default")
     assert scores.filter(pl.col("group") == "all")["n_missing"].unique().to_list() == [3]
     with pytest.raises(InputError, match="not judged"):
-        score_cook(SAMPLES, {}, CookOptions(), experiment="x", protocol="cook_mre.default")
+        score_cook(SAMPLES, Judgement({}), CookOptions(), experiment="x", protocol="cook_mre.default")
 
 
 def test_cook_floors_and_frame_times():

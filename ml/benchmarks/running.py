@@ -1,0 +1,134 @@
+"""Running the units of a benchmark (recordings, videos, samples): several at once, kept as they finish, resumed after a kill.
+
+What a unit is and how it is run is the protocol's business.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ml.benchmarks.assistants.interface import LookAheadError
+from ml.vocabulary import Status
+
+Row = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+
+class AssistantUnusableError(RuntimeError):
+    """No unit could be run: no such model, a wrong key, a spent budget. The run stops; what is finished is kept."""
+
+
+STOPS_THE_RUN = (LookAheadError, AssistantUnusableError)
+
+
+class RunJournal:
+    """Finished units of a run that goes on: one JSON line each, under a first line that names what the run is made from.
+
+    A journal of another run is begun anew. A line that a kill cut short is dropped. Units with a failed row are run again. For threads.
+    """
+
+    def __init__(self, path: Path, made_from: str) -> None:
+        self.path, self._made_from = path, made_from
+        self.finished: dict[str, list[Row]] = {}
+        self._lock = Lock()
+        self._read()
+
+    def keep(self, key: str, rows: Sequence[Row]) -> None:
+        """The unit is done: on disk for any later process when this returns."""
+        with self._lock:
+            self.finished[key] = list(rows)
+            self._append({"unit": key, "rows": list(rows)})
+
+    def remove(self) -> None:
+        """The run is whole and stored elsewhere."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> None:
+        lines = self.path.read_text(encoding="utf-8").split("\n") if self.path.exists() else []
+        whole = [_parsed(line) for line in lines[:-1]]
+        if not whole or whole[0] is None or whole[0].get("made_from") != self._made_from:
+            self.path.unlink(missing_ok=True)
+            self._append({"made_from": self._made_from})
+            return
+        for entry in whole[1:]:
+            if entry is not None and all(row.get("status") == Status.OK for row in entry["rows"]):
+                self.finished[entry["unit"]] = entry["rows"]
+        if lines[-1]:  # a line without its end: whatever comes next must begin on a line of its own
+            self._append(None)
+
+    def _append(self, entry: Mapping[str, Any] | None) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = "\n" if entry is None else json.dumps(entry, ensure_ascii=False) + "\n"
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, line.encode())
+        finally:
+            os.close(handle)
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def run_units(
+    keys: Sequence[str],
+    run_one: Callable[[str], list[Row]],
+    *,
+    workers: int = 1,
+    journal: RunJournal | None = None,
+    progress: Progress | None = None,
+) -> dict[str, list[Row]]:
+    """Rows of every unit, in the order of ``keys``; those in the journal are not run again, and finished ones go into it.
+
+    ``run_one`` turns its own failures into rows; what it raises ends the run. With ``workers`` above 1 it is called from threads.
+    """
+    done: dict[str, list[Row]] = {key: journal.finished[key] for key in keys if journal is not None and key in journal.finished}
+    todo = [key for key in keys if key not in done]
+
+    def finish(key: str, rows: list[Row]) -> None:
+        done[key] = rows
+        if journal is not None:
+            journal.keep(key, rows)
+        if progress is not None:
+            progress(len(done), len(keys))
+
+    if progress is not None:
+        progress(len(done), len(keys))
+    if workers <= 1:
+        for key in todo:
+            finish(key, run_one(key))
+    else:
+        _run_in_threads(todo, run_one, finish, workers)
+    return {key: done[key] for key in keys}
+
+
+def _run_in_threads(
+    todo: Sequence[str], run_one: Callable[[str], list[Row]], finish: Callable[[str, list[Row]], None], workers: int
+) -> None:
+    """At most ``workers`` at a time; after a unit that raises no further one is begun, and those that finish are still kept."""
+    waiting = iter(todo)
+    running: dict[Future[list[Row]], str] = {}
+    failed: BaseException | None = None
+    with ThreadPoolExecutor(workers, thread_name_prefix="benchmark") as pool:
+        while True:
+            while failed is None and len(running) < workers and (key := next(waiting, None)) is not None:
+                running[pool.submit(run_one, key)] = key
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                key = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    finish(key, future.result())
+                else:
+                    failed = failed or error
+    if failed is not None:
+        raise failed
