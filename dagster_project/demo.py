@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import dagster as dg
 import polars as pl
@@ -40,9 +39,42 @@ COUNTED = (
 
 
 LEGEND = """
+# Columns of the leaderboard by family: metric, short title, digits. They fit 80 columns.
+SHOWN = {
+    "ego": (
+        ("ic_acc_3s", "IC@3", 1),
+        ("ic_acc", "IC@15", 1),
+        ("mistake_f1_3s", "F1@3", 2),
+        ("mistake_f1", "F1@15", 2),
+        ("mistake_precision", "prec.", 2),
+        ("mistake_recall", "rec.", 2),
+        ("rouge_l", "ROUGE", 2),
+        ("false_success", "false", 2),
+    ),
+    "guideme": (
+        ("soft_precision", "sP", 3),
+        ("soft_recall", "sR", 3),
+        ("soft_f1", "sF1", 3),
+        ("cs", "CS", 1),
+        ("nr", "NR", 1),
+        ("fa", "FA", 1),
+        ("pc", "PC", 1),
+        ("score_m", "Score_m", 1),
+        ("score", "Score", 1),
+    ),
+    "cook_mre": (
+        ("mpc_f1", "MPC F1", 3),
+        ("macro_f1", "Macro F1", 3),
+        ("type_acc", "TypeAcc", 3),
+        ("corr_acc", "CorrAcc", 3),
+        ("full_pass", "FullPass", 3),
+    ),
+}
 IC: instruction completion accuracy, 0..100. F1: of mistake feedback. @3, @15: half width of the time window in seconds; the papers use 15,
 in short steps 3 tells more. prec., rec.: within 15 s. ROUGE: ROUGE-L of true positives. false: success said on an unreported mistake.
 """.replace("\n", " ").strip()
+sP, sR, sF1: soft precision, recall, F1, 0..1. CS, NR, FA, PC: correct silence, no response, false alarm, partly correct, percent.
+MPC F1: of the mistake class. TypeAcc, CorrAcc, FullPass: gated accuracies, 0..1.
 
 
 @dataclass(frozen=True)
@@ -211,24 +243,22 @@ def _show_counts(console: Console, store: TableStore) -> None:
 
 
 def _show_leaderboard(console: Console, store: TableStore) -> None:
-    rows = store.read("leaderboard").filter(pl.col("origin") == "here").to_dicts()
-    for protocol, group in groupby(rows, key=lambda row: row["protocol"]):
-        entries = list(group)
-        title = f"{protocol} (n = {entries[0]['n_steps']} steps)"
-        shown = RichTable(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    from ml.benchmarks.families import parse_protocol
+    from ml.benchmarks.leaderboard import HERE, RANKED_BY, families_of, wide
+
+    board = store.read("leaderboard").filter(pl.col("origin") == HERE)
+    for protocol in families_of(board):
+        family = parse_protocol(protocol).family
+        frame = wide(board, protocol)
+        shown = RichTable(
+            title=f"{protocol} (n = {frame.select(pl.col('n').max()).item()})", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False
+        )
         shown.add_column("experiment", no_wrap=True)
-        for name in ("IC@3", "IC@15", "F1@3", "F1@15", "prec.", "rec.", "ROUGE", "false"):
-            shown.add_column(name, justify="right", no_wrap=True)
-        for row in entries:
-            shown.add_row(
-                row["experiment"],
-                _number(row["ic_acc_3s"], 1),
-                _number(row["ic_acc"], 1),
-                *(
-                    _number(row[k], 2)
-                    for k in ("mistake_f1_3s", "mistake_f1", "mistake_precision", "mistake_recall", "rouge_l", "false_success")
-                ),
-            )
+        columns = [(name, title, digits) for name, title, digits in SHOWN[family] if name in frame.columns]
+        for name, title, _ in columns:
+            shown.add_column(f"[bold]{title}[/]" if name == RANKED_BY[family] else title, justify="right", no_wrap=True)
+        for row in frame.iter_rows(named=True):
+            shown.add_row(row["experiment"], *(_number(row[name], digits) for name, _, digits in columns))
         console.print(shown, "")
     console.print(LEGEND)
 

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from ml.benchmarks.leaderboard import wide
 from ml.tables.names import open_table, search_texts
 
 pl.Config.set_tbl_rows(20)
@@ -17,6 +18,7 @@ print(open_table("comist_rejections").group_by("rejection").len("pairs").sort("r
 print("Instructions nearest to a text, from LanceDB")
 print(search_texts("add two scoops of flour", k=5))
 
-print("Leaderboard of the first protocol")
-columns = ("experiment", "mistake_f1_3s", "ic_acc_3s", "mistake_f1", "ic_acc", "n_steps")
-print(open_table("leaderboard").filter(pl.col("protocol") == "kitchen_steps.per_step").select(columns).collect())
+print("Leaderboard of the first protocol, then what the paper published")
+board = open_table("leaderboard").collect()
+print(wide(board, "kitchen_steps.per_step").select("place", "experiment", "mistake_f1_3s", "ic_acc_3s", "mistake_f1", "ic_acc", "n"))
+print(wide(board, "ego_mc_bench.per_step", origin="published").select("place", "experiment", "source", "mistake_f1", "ic_acc").head(5))

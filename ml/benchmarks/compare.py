@@ -1,17 +1,12 @@
-"""Two EGO runs against each other: paired bootstrap of every metric's difference, and wins and losses per recording."""
-
-from collections.abc import Sequence
+"""Two runs of one protocol against each other: paired bootstrap of every measure's difference, wins and losses per cluster."""
 
 import numpy as np
 import polars as pl
 
-from ml.benchmarks.bootstrap import paired_difference
-from ml.benchmarks.ego.options import EgoOptions
-from ml.benchmarks.ego.scores import F1, IC_ACC, PRECISION, RECALL, ROUGE_L, Metric, count_units
-from ml.benchmarks.ego.units import ScoredUnit, feed_of, scored_units
+from ml.benchmarks.bootstrap import BootstrapOptions, Floats, paired_difference
+from ml.benchmarks.tally import Measure, Tally
 from ml.errors import InputError
 
-METRICS: tuple[Metric, ...] = (IC_ACC, PRECISION, RECALL, F1, ROUGE_L)
 SCHEMA = pl.Schema(
     {
         "metric": pl.String(),
@@ -28,34 +23,61 @@ SCHEMA = pl.Schema(
 )
 
 
-def compare_runs(
-    benchmark_steps: pl.DataFrame, benchmark_messages: pl.DataFrame, run_a: pl.DataFrame, run_b: pl.DataFrame, options: EgoOptions
-) -> pl.DataFrame:
-    """One row per metric: both values, a - b with its interval (recordings resampled together), and recordings won by a, lost and tied.
+def compare_tallies(a: Tally, b: Tally, options: BootstrapOptions) -> pl.DataFrame:
+    """One row per measure: both values, a - b with its interval (clusters resampled together), and clusters won by a, lost and tied.
 
-    ``share_a_better`` is the share of resamples in which a is above b. Both runs must be of one experiment and the same protocol;
-    recordings in which neither has anything to count for a metric are in none of wins, losses and ties.
+    ``share_a_better`` is the share of resamples in which a is better than b. For a measure of which less is better, wins are turned
+    round, the difference is not. Clusters in which neither run has a value for a measure are in none of wins, losses and ties.
+    Raises ``InputError`` where the runs do not cover the same clusters.
     """
-    units_a, units_b = (_units(benchmark_steps, benchmark_messages, run, options) for run in (run_a, run_b))
-    if feed_of(str(run_a["protocol"][0])) is not feed_of(str(run_b["protocol"][0])):
-        raise InputError("runs of different protocols cannot be compared", field="protocol")
-    recordings = sorted({unit.mistakes.recording_id for unit in units_a})
-    sums_a, sums_b = (count_units(units, options).per_recording(recordings) for units in (units_a, units_b))
+    _check_same(a, b)
     rows = []
-    for metric in METRICS:
-        found = paired_difference(sums_a, sums_b, metric.value, options.bootstrap)
-        values_a, values_b = np.nan_to_num(metric.value(sums_a)), np.nan_to_num(metric.value(sums_b))
-        counted = (metric.count(sums_a) + metric.count(sums_b)) > 0
-        difference = np.where(counted, values_a - values_b, np.nan)
-        pooled = [float(metric.value(sums.sum(0, keepdims=True))[0]) for sums in (sums_a, sums_b)]
-        a, b = (value if np.isfinite(value) else None for value in pooled)
-        wins, losses, ties = (int((difference > 1e-12).sum()), int((difference < -1e-12).sum()), int((np.abs(difference) <= 1e-12).sum()))
-        rows.append((metric.name, a, b, found.value, found.low, found.high, found.share_positive, wins, losses, ties))
+    of_b = {measure.name: measure for measure in b.compared}
+    for measure in a.compared:
+        if measure.name not in of_b:
+            continue
+        found = paired_difference(a.sums, b.sums, measure.of, options)
+        better = found.share_positive
+        if measure.lower_is_better:
+            better = paired_difference(b.sums, a.sums, measure.of, options).share_positive
+        pooled = (_value(measure, sums.sum(0, keepdims=True)) for sums in (a.sums, b.sums))
+        rows.append((measure.name, *pooled, found.value, found.low, found.high, better, *_outcomes(measure, a.sums, b.sums)))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _units(steps: pl.DataFrame, messages: pl.DataFrame, run: pl.DataFrame, options: EgoOptions) -> Sequence[ScoredUnit]:
-    runs = run.select("experiment", "protocol").unique()
-    if runs.height != 1:
-        raise InputError(f"{runs.height} runs where one is compared", file="predictions", field="experiment, protocol")
-    return scored_units(steps, messages, run, feed_of(str(runs["protocol"][0])), options)
+def per_cluster(a: Tally, b: Tally, metric: str) -> pl.DataFrame:
+    """Both values of one measure per cluster, the largest difference first: cluster, a, b, difference. Null where there is no value."""
+    _check_same(a, b)
+    measure = next((measure for measure in a.compared if measure.name == metric), None)
+    if measure is None:
+        raise InputError(f"no measure {metric!r}", field="metric", remedy=f"Measures: {', '.join(m.name for m in a.compared)}")
+    values_a, values_b = measure.of(a.sums), measure.of(b.sums)
+    frame = pl.DataFrame({"cluster": list(a.clusters), "a": values_a, "b": values_b, "difference": values_a - values_b})
+    frame = frame.with_columns(pl.col("a", "b", "difference").fill_nan(None))
+    return frame.sort(pl.col("difference").abs(), "cluster", descending=[True, False], nulls_last=True)
+
+
+def _check_same(a: Tally, b: Tally) -> None:
+    if a.clusters == b.clusters:
+        return
+    alone = sorted(set(a.clusters) ^ set(b.clusters))
+    which = "first" if alone and alone[0] in set(a.clusters) else "second"
+    raise InputError(
+        f"only the {which} run has it, so the two cannot be paired",
+        record=alone[0] if alone else None,
+        remedy="Compare runs of the same benchmark and protocol",
+    )
+
+
+def _value(measure: Measure, sums: Floats) -> float | None:
+    value = float(measure.of(sums)[0])
+    return value if np.isfinite(value) else None
+
+
+def _outcomes(measure: Measure, sums_a: Floats, sums_b: Floats) -> tuple[int, int, int]:
+    values_a, values_b = measure.of(sums_a), measure.of(sums_b)
+    counted = (measure.count(sums_a) + measure.count(sums_b)) > 0
+    difference = np.where(counted, np.nan_to_num(values_a) - np.nan_to_num(values_b), np.nan)
+    if measure.lower_is_better:
+        difference = -difference
+    return int((difference > 1e-12).sum()), int((difference < -1e-12).sum()), int((np.abs(difference) <= 1e-12).sum())

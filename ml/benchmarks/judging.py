@@ -10,6 +10,7 @@ from typing import Protocol
 
 from ml.benchmarks.assistants.polling import read_yes_no
 from ml.llm.parsed import Parsed, Said, text_of, unparsable
+from ml.llm.replies import read_option
 from ml.llm.requests import Reply, Request
 from ml.vocabulary import Status
 
@@ -47,6 +48,19 @@ $answer
 Does the model describe the same $element as the first line? A kitchen synonym or a sensible wider term counts; repeating what was only
 asked for does not. Answer YES or NO."""
 
+FAILURE_PROMPT = """A cook was asked to do this: $instruction
+What the cook really did: $original
+The two differ in the $element. A model watched the clip and wrote:
+$answer
+
+The model did not get it right. Why? Choose one:
+A. It says what was asked for as if it had been seen; nothing in it comes from the clip.
+B. It describes the clip, but names a wrong action, thing, tool or place.
+C. It describes rightly what was done, but draws the wrong conclusion from it.
+D. What it describes is too vague to tell the two apart.
+E. Something else.
+Answer with one letter and nothing else."""
+
 
 def prompt_hash(*prompts: str) -> str:
     """Short hash of judge prompts, to be kept with their results."""
@@ -54,7 +68,15 @@ def prompt_hash(*prompts: str) -> str:
 
 
 GRADE_HASH = prompt_hash(GRADE_PROMPT)
-CRITERIA_HASH = prompt_hash(PRESENCE_PROMPT, TYPE_PROMPT, OBSERVATION_PROMPT)
+CRITERIA_HASH = prompt_hash(PRESENCE_PROMPT, TYPE_PROMPT, OBSERVATION_PROMPT, FAILURE_PROMPT)
+
+
+@dataclass(frozen=True)
+class JudgedBy:
+    """Who judged a result: part of its options hash. Judges run at temperature 0."""
+
+    model: str
+    prompts: str
 
 
 class Answers(Protocol):
@@ -126,13 +148,25 @@ class QualityJudge:
 
 @dataclass(frozen=True)
 class CriteriaCase:
-    """A Cook-MRE answer to judge. ``element`` and ``original`` are None and unused for a correct sample."""
+    """A Cook-MRE answer to judge. ``element`` and ``original`` are None and unused where type and observation are not judged."""
 
     key: str
     instruction: str
     answer: str
     element: str | None = None
     original: str | None = None
+    asks_presence: bool = True
+
+
+@dataclass(frozen=True)
+class FailureCase:
+    """An answer on a mistake sample that did not pass."""
+
+    key: str
+    instruction: str
+    answer: str
+    element: str
+    original: str
 
 
 @dataclass(frozen=True)
@@ -146,7 +180,10 @@ class Criteria:
 
 
 def judge_criteria(client: Answers, cases: Sequence[CriteriaCase]) -> dict[str, Criteria]:
-    """Three binary judgements per sample with a deviation, one per correct sample; by key. Each criterion has a request of its own."""
+    """Three binary judgements per sample with a deviation, one per correct sample; by key. Each criterion has a request of its own.
+
+    ``failed`` counts the judgements that could not be read.
+    """
     requests: list[Request] = []
     for case in cases:
         inputs: dict[str, object] = {
@@ -155,18 +192,36 @@ def judge_criteria(client: Answers, cases: Sequence[CriteriaCase]) -> dict[str, 
             "element": case.element or "",
             "original": case.original or "",
         }
-        requests.append(_request(f"presence\x1f{case.key}", "judge_presence", PRESENCE_PROMPT, inputs, 8))
+        if case.asks_presence:
+            requests.append(_request(f"presence\x1f{case.key}", "judge_presence", PRESENCE_PROMPT, inputs, 8))
         if case.element is not None:
             requests.append(_request(f"type\x1f{case.key}", "judge_type", TYPE_PROMPT, inputs, 8))
             requests.append(_request(f"observation\x1f{case.key}", "judge_observation", OBSERVATION_PROMPT, inputs, 8))
     verdicts = {reply.key: read_yes_no(reply).is_yes for reply in client.run(requests)}
     judged: dict[str, Criteria] = {}
     for case in cases:
-        names = ("presence", "type", "observation") if case.element is not None else ("presence",)
+        names = (*(("presence",) if case.asks_presence else ()), *(("type", "observation") if case.element is not None else ()))
         found = {name: verdicts[f"{name}\x1f{case.key}"] for name in names}
         failed = sum(value is None for value in found.values())
-        judged[case.key] = Criteria(found["presence"], found.get("type"), found.get("observation"), failed)
+        judged[case.key] = Criteria(found.get("presence"), found.get("type"), found.get("observation"), failed)
     return judged
+
+
+def judge_failures(client: Answers, cases: Sequence[FailureCase], kinds: Sequence[str]) -> dict[str, str | None]:
+    """Kind of failure per case, by key; None where the judge gave no letter. ``kinds`` are in the order of the prompt's letters."""
+    requests = [
+        _request(
+            case.key,
+            "judge_failure",
+            FAILURE_PROMPT,
+            {"instruction": case.instruction, "answer": case.answer, "element": case.element, "original": case.original},
+            8,
+        )
+        for case in cases
+    ]
+    letters = "ABCDE"[: len(kinds)]
+    found = {reply.key: read_option(reply, letters).value for reply in client.run(requests)}
+    return {key: None if letter is None else kinds[letters.index(letter)] for key, letter in found.items()}
 
 
 def _request(key: str, task: str, template: str, inputs: dict[str, object], max_tokens: int) -> Request:

@@ -1,45 +1,57 @@
-"""Scores as an HTML page, JSON and a terminal table. Takes finished tables and PNG bytes; scores and plots are made elsewhere."""
+"""Scores as an HTML page, JSON and a terminal table. Takes finished tables and charts; scores and charts are made elsewhere."""
 
 import json
+import os
+import uuid
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ml.benchmarks.ego.options import EgoOptions
-from ml.benchmarks.ego.pairs import matched_feedback
-from ml.benchmarks.ego.scores import ALL
-from ml.benchmarks.plots import per_type_plot, timeline_plot, timing_error_plot
+from ml.benchmarks.families import Family, parse_protocol
+from ml.benchmarks.leaderboard import METRICS, RANKED_BY, TITLES
+from ml.benchmarks.tally import ALL
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-HEADLINES = (
-    "ic_acc",
-    "mistake_precision",
-    "mistake_recall",
-    "mistake_f1",
-    "rouge_l",
-    "false_success",
-    "false_alarms_per_hour",
-    "ic_acc_3s",
-    "mistake_f1_3s",
-    "soft_precision",
-    "soft_recall",
-    "soft_f1",
-    "score_m",
-    "score",
-    "type_acc",
-    "corr_acc",
-    "full_pass",
-    "mpc_f1",
-    "macro_f1",
-)
-Plot = tuple[str, bytes]
-"""Caption and PNG."""
+_FIELDS = ("metric", "group", "value", "low", "high", "n", "n_missing", "n_unparsable", "n_judge_failed", "options_hash")
+_PERCENT = ("ic_acc", "ic_acc_3s", "score", "score_m", "cs", "nr", "fa", "pc")  # 0..100
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture with what it shows: PNG bytes, or inline SVG."""
+
+    caption: str
+    png: bytes | None = None
+    svg: str | None = None
+
+
+@dataclass(frozen=True)
+class SampleTable:
+    """A table of single items to read."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """All that a page shows beside its scores. ``options`` are the scorer's, in words; ``notes`` are what a reader must know."""
+
+    title: str
+    scores: pl.DataFrame
+    options: Mapping[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    timelines: tuple[Chart, ...] = ()
+    samples: tuple[SampleTable, ...] = ()
 
 
 def figure(value: float | None) -> str:
@@ -49,69 +61,121 @@ def figure(value: float | None) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
-def ego_plots(
-    benchmark_steps: pl.DataFrame,
-    benchmark_messages: pl.DataFrame,
-    predictions: pl.DataFrame,
-    scores: pl.DataFrame,
-    options: EgoOptions,
-    recordings: int = 4,
-) -> list[Plot]:
-    """Plots of EGO runs: per type and timing error for each protocol, and the timelines of the first ``recordings`` recordings."""
-    plots: list[Plot] = []
-    for (protocol,), part in predictions.partition_by("protocol", as_dict=True, maintain_order=True).items():
-        pairs = matched_feedback(benchmark_steps, benchmark_messages, part, options)
-        errors = (pairs["prediction_t_s"] - pairs["reference_t_s"]).to_list()
-        plots.append((f"Mistake F1 per type, {protocol}", per_type_plot(scores.filter(pl.col("protocol") == protocol))))
-        plots.append((f"Timing of matched feedback, {protocol}", timing_error_plot(errors, options.half_window_s)))
-        for recording_id in benchmark_steps["recording_id"].unique().sort()[:recordings]:
-            plots.append((f"{recording_id}, {protocol}", timeline_plot(benchmark_steps, benchmark_messages, part, recording_id)))
-    return plots
-
-
-def write_html(path: Path, title: str, scores: pl.DataFrame, plots: Sequence[Plot] = ()) -> Path:
+def html(page: ReportPage) -> str:
     """One page that holds everything, pictures too. Texts are escaped."""
     from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["figure"] = figure
+    environment.filters["data"] = lambda png: b64encode(png).decode()
+    environment.filters["markup"] = Markup
     source = files("ml.benchmarks.templates").joinpath("report.html.j2").read_text(encoding="utf-8")
-    shown = [{"caption": caption, "data": b64encode(data).decode()} for caption, data in plots]
-    page = environment.from_string(source).render(
-        title=title, options_hash=", ".join(scores["options_hash"].unique().sort()), runs=_runs(scores), plots=shown
+    return environment.from_string(source).render(
+        page=page,
+        options_hash=", ".join(page.scores["options_hash"].unique().sort()),
+        protocols=[_protocol(part) for part in page.scores.partition_by("protocol", maintain_order=True)],
     )
-    path.write_text(page, encoding="utf-8")
-    return path
 
 
-def write_json(path: Path, scores: pl.DataFrame) -> Path:
-    """The scores table as JSON: a list of runs, each with its metrics."""
-    path.write_text(json.dumps(_runs(scores), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return path
+def _protocol(scores: pl.DataFrame) -> dict[str, Any]:
+    """What the page shows of one protocol: headline cards of the first run, all runs side by side, every row of every run."""
+    protocol = str(scores["protocol"][0])
+    family = parse_protocol(protocol).family
+    runs = run_rows(scores)
+    whole = {run["experiment"]: {row["metric"]: row for row in run["rows"] if row["group"] == ALL} for run in runs}
+    names = [name for name in METRICS[family] if any(name in rows for rows in whole.values())]
+    first = whole[runs[0]["experiment"]]
+    cards = [
+        {**first[name], "title": TITLES[name], "is_main": name == RANKED_BY[family], "share": _share(name, first[name]["value"])}
+        for name in names
+        if name in first
+    ]
+    side = [{"experiment": experiment, "values": [rows.get(name) for name in names]} for experiment, rows in whole.items()]
+    return {
+        "name": protocol,
+        "runs": runs,
+        "cards": cards,
+        "names": [TITLES[name] for name in names],
+        "side": side,
+        "rest": [{**run, "groups": _by_group(run["rows"])} for run in runs],
+    }
+
+
+def _share(metric: str, value: float | None) -> float:
+    """How far a card's bar reaches, percent."""
+    return 0.0 if value is None else max(0.0, min(100.0, value if metric in _PERCENT else 100.0 * value))
+
+
+def _by_group(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row)
+    return list(groups.items())
+
+
+def as_json(page: ReportPage) -> str:
+    """Runs with all their rows, options, notes: what the page shows, to be read by programs."""
+    document = {"title": page.title, "options": page.options, "notes": list(page.notes), "runs": run_rows(page.scores)}
+    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def write_report(folder: Path, page: ReportPage, name: str = "report") -> tuple[Path, Path]:
+    """``<name>.json`` and ``<name>.html``. Both are made before either is written, and put in place by a rename."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {folder / f"{name}.json": as_json(page), folder / f"{name}.html": html(page)}
+    for path, text in made.items():
+        write_whole(path, text)
+    first, second = made
+    return first, second
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file by a temporary name and a rename, so that a reader never finds half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def terminal_table(scores: pl.DataFrame) -> "Table":
-    """A rich table: runs in rows, headline metrics of the whole benchmark in columns."""
+    """A rich table of one protocol: headline metrics in rows, runs in columns, the first run with its interval and counts."""
     from rich.table import Table
 
-    whole = scores.filter(pl.col("group") == ALL)
-    present = [name for name in HEADLINES if name in set(whole["metric"])]
-    table = Table()
-    table.add_column("experiment")
-    table.add_column("protocol")
+    family = parse_protocol(str(scores["protocol"][0])).family
+    runs = run_rows(scores.filter(pl.col("group") == ALL))
+    present = [name for name in METRICS[family] if any(row["metric"] == name for run in runs for row in run["rows"])]
+    table = Table(title=str(scores["protocol"][0]), title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    table.add_column(str(runs[0]["experiment"]), justify="right", style="bold")
+    for name in ("95 % interval", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for run in runs[1:]:
+        table.add_column(str(run["experiment"]), justify="right", style="dim")
+    rows = [{row["metric"]: row for row in run["rows"]} for run in runs]
     for name in present:
-        table.add_column(name, justify="right")
-    table.add_column("missing", justify="right")
-    for run in _runs(whole):
-        values = {row["metric"]: row["value"] for row in run["rows"]}
-        missing = max((row["n_missing"] for row in run["rows"]), default=0)
-        table.add_row(run["experiment"], run["protocol"], *(figure(values.get(name)) for name in present), str(missing))
+        own = rows[0].get(name)
+        low, high = (own["low"], own["high"]) if own else (None, None)
+        span = "" if low is None else f"{figure(low)} … {figure(high)}"
+        title = f"[bold]{TITLES[name]}[/]" if name == RANKED_BY[family] else TITLES[name]
+        others = [figure(other[name]["value"]) if name in other else "" for other in rows[1:]]
+        table.add_row(title, figure(own["value"] if own else None), span, str(own["n"]) if own else "", *others)
     return table
 
 
-def _runs(scores: pl.DataFrame) -> list[dict[str, Any]]:
+def failure_line(scores: pl.DataFrame, family: Family) -> str:
+    """Items without answer, unreadable answers and failed judgements of the first run, in words."""
+    first = scores.filter((pl.col("experiment") == scores["experiment"][0]) & (pl.col("group") == ALL))
+    counts = first.select(pl.col("n_missing").max(), pl.col("n_unparsable").max(), pl.col("n_judge_failed").max()).row(0)
+    unit = {Family.EGO: "steps", Family.GUIDEME: "instants", Family.COOK_MRE: "samples"}[family]
+    return f"{unit} without an answer: {counts[0]}, with an unreadable one: {counts[1]}; judgements that failed: {counts[2]}"
+
+
+def run_rows(scores: pl.DataFrame) -> list[dict[str, Any]]:
+    """A list of runs, each with its metrics."""
     runs = []
     for (experiment, protocol), part in scores.partition_by("experiment", "protocol", as_dict=True, maintain_order=True).items():
-        rows = part.select("metric", "group", "value", "low", "high", "n", "n_missing", "options_hash").to_dicts()
-        runs.append({"experiment": experiment, "protocol": protocol, "rows": rows})
+        runs.append({"experiment": experiment, "protocol": protocol, "rows": part.select(_FIELDS).to_dicts()})
     return runs

@@ -4,8 +4,10 @@ Source: Cook-MRE (ECCV 2026), scoring section; formulas follow the explicit defi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from ml.benchmarks.bootstrap import BootstrapOptions
 
 
 class Unparsable(StrEnum):
@@ -27,6 +29,41 @@ class HintCounting(StrEnum):
     PER_PROMPT = "per_prompt"  # every prompt on a correct sample is counted on its own
 
 
+class Presence(StrEnum):
+    """Where a claim of a mistake is read from."""
+
+    JUDGE = "judge"  # the judge reads the free answer
+    YES_NO = "yes_no"  # the answer's own opening YES or NO
+
+
+class TypeUnderHint(StrEnum):
+    """How the type is judged where the hint has named it."""
+
+    JUDGE = "judge"
+    GIVEN = "given"  # always right
+
+
+class MistakePrompts(StrEnum):
+    """Which hints a mistake sample is asked with, and must be judged rightly under."""
+
+    OWN = "own"
+    ALL = "all"  # claims a mistake under its own element's hint and under no other
+
+
+class Difficulty(StrEnum):
+    """Elements that are cut by level of difficulty."""
+
+    GRADED = "verb_and_ingredient"
+    ALL = "all"
+
+
+class Clusters(StrEnum):
+    """What the bootstrap draws."""
+
+    CLIP = "clip"  # several samples may come from one source clip
+    SAMPLE = "sample"
+
+
 @dataclass(frozen=True)
 class CookOptions:
     is_gated: bool = True
@@ -34,6 +71,12 @@ class CookOptions:
     hint_aggregation: HintAggregation = HintAggregation.ALL_PROMPTS
     hint_counting: HintCounting = HintCounting.PER_SAMPLE
     zero_division: float = 0.0
+    presence: Presence = Presence.JUDGE
+    type_under_hint: TypeUnderHint = TypeUnderHint.JUDGE
+    mistake_prompts: MistakePrompts = MistakePrompts.OWN
+    difficulty: Difficulty = Difficulty.GRADED
+    clusters: Clusters = Clusters.CLIP
+    bootstrap: BootstrapOptions = field(default_factory=BootstrapOptions)
 
 
 @dataclass(frozen=True, slots=True)

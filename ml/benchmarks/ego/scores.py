@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from ml.benchmarks.bootstrap import Floats, draw_weights, interval
+from ml.benchmarks.bootstrap import Floats, draw_weights
 from ml.benchmarks.ego.completion import is_counted, is_false_success, is_right, is_success_on_mistake
 from ml.benchmarks.ego.mistakes import Event, MistakeUnit, UnitOutcome, precision_recall_f1, unit_outcome, whole_recordings
-from ml.benchmarks.ego.options import EgoOptions, Scope
+from ml.benchmarks.ego.options import Average, EgoOptions, Scope
 from ml.benchmarks.ego.units import ScoredUnit, feed_of, scored_units
 from ml.benchmarks.options import options_hash
+from ml.benchmarks.tally import ALL, Failures, Measure, Resampled, Row, Tally, ratio, total, with_undefined
 from ml.benchmarks.text_overlap import rouge_l
 from ml.tables.declared import SCORES
 from ml.vocabulary import MessageKind, MistakeType
 
-ALL = "all"
 REPORTED = EgoOptions()
 FluencyScorer = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """(prediction, reference) pairs to one score each, e.g. BERTScore."""
@@ -28,56 +28,39 @@ PAIRS, ROUGE, DELAY, FLUENT = range(12, 16)
 WIDTH = 16
 
 
-@dataclass(frozen=True)
-class Metric:
-    """``value`` maps sums [rows, WIDTH] to [rows] (NaN: no data); ``count`` gives the items behind it."""
-
-    name: str
-    value: Callable[[Floats], Floats]
-    count: Callable[[Floats], Floats]
-    is_windowed: bool = True
-    undefined: float | None = 0.0
-
-
-def _ratio(top: int, bottom: int, scale: float = 1.0) -> Callable[[Floats], Floats]:
-    def value(sums: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return scale * sums[:, top] / sums[:, bottom]
-
-    return value
-
-
 def _prf(which: int) -> Callable[[Floats], Floats]:
     return lambda sums: precision_recall_f1(sums[:, [TP, TP_SAID, FP, FN]])[which]
 
 
-def _plus(*columns: int) -> Callable[[Floats], Floats]:
-    return lambda sums: sums[:, list(columns)].sum(1)
-
-
-PRECISION = Metric("mistake_precision", _prf(0), _plus(TP_SAID, FP))
-RECALL = Metric("mistake_recall", _prf(1), _plus(TP, FN))
-F1 = Metric("mistake_f1", _prf(2), _plus(TP, FN))
-IC_ACC = Metric("ic_acc", _ratio(RIGHT, COUNTED, 100.0), _plus(COUNTED))
-ROUGE_L = Metric("rouge_l", _ratio(ROUGE, PAIRS), _plus(PAIRS))
-FLUENCY = Metric("bertscore", _ratio(FLUENT, PAIRS), _plus(PAIRS), is_windowed=False)
-POOLED = (
+# 0/0 of those with a value of it is ``EgoOptions.zero_division``.
+PRECISION = Measure("mistake_precision", _prf(0), total(TP_SAID, FP), 0.0)
+RECALL = Measure("mistake_recall", _prf(1), total(TP, FN), 0.0)
+F1 = Measure("mistake_f1", _prf(2), total(TP, FN), 0.0)
+IC_ACC = Measure("ic_acc", ratio([RIGHT], [COUNTED], 100.0), total(COUNTED), 0.0)
+ROUGE_L = Measure("rouge_l", ratio([ROUGE], [PAIRS]), total(PAIRS), 0.0)
+FLUENCY = Measure("bertscore", ratio([FLUENT], [PAIRS]), total(PAIRS), 0.0)
+FALSE_SUCCESS_SHARE = Measure("false_success", ratio([FALSE_SUCCESS], [MISTAKE_STEPS]), total(MISTAKE_STEPS), lower_is_better=True)
+FALSE_ALARMS = Measure("false_alarms_per_hour", ratio([FP], [SECONDS], 3600.0), total(UNITS), lower_is_better=True)
+WINDOWED = (
     IC_ACC,
     PRECISION,
     RECALL,
     F1,
     ROUGE_L,
-    Metric("mistake_tp", _plus(TP), _plus(TP, FN), undefined=None),
-    Metric("mistake_fp", _plus(FP), _plus(TP_SAID, FP), undefined=None),
-    Metric("mistake_fn", _plus(FN), _plus(TP, FN), undefined=None),
-    Metric("timing_error_s", _ratio(DELAY, PAIRS), _plus(PAIRS), undefined=None),
-    Metric("false_alarms_per_hour", _ratio(FP, SECONDS, 3600.0), _plus(UNITS), is_windowed=False, undefined=None),
-    Metric("quiet_units", _plus(QUIET), _plus(UNITS), is_windowed=False, undefined=None),
-    Metric("false_success", _ratio(FALSE_SUCCESS, MISTAKE_STEPS), _plus(MISTAKE_STEPS), is_windowed=False, undefined=None),
-    Metric("success_on_mistake", _ratio(ON_MISTAKE, MISTAKE_STEPS), _plus(MISTAKE_STEPS), is_windowed=False, undefined=None),
+    Measure("mistake_tp", total(TP), total(TP, FN)),
+    Measure("mistake_fp", total(FP), total(TP_SAID, FP)),
+    Measure("mistake_fn", total(FN), total(TP, FN)),
+    Measure("timing_error_s", ratio([DELAY], [PAIRS]), total(PAIRS)),
 )
-PER_RECORDING = (IC_ACC, PRECISION, RECALL, F1)
+ONCE = (
+    FALSE_ALARMS,
+    Measure("quiet_units", total(QUIET), total(UNITS)),
+    FALSE_SUCCESS_SHARE,
+    Measure("success_on_mistake", ratio([ON_MISTAKE], [MISTAKE_STEPS]), total(MISTAKE_STEPS), lower_is_better=True),
+)
+AVERAGED = (IC_ACC, PRECISION, RECALL, F1)
 PER_TYPE = (PRECISION, RECALL, F1, ROUGE_L)
+COMPARED = (IC_ACC, PRECISION, RECALL, F1, ROUGE_L, FALSE_SUCCESS_SHARE, FALSE_ALARMS)
 
 
 def score_ego(
@@ -89,10 +72,12 @@ def score_ego(
 ) -> pl.DataFrame:
     """``scores`` of every (experiment, protocol) in ``predictions``.
 
-    Metrics are pooled over the corpus; ``<metric>_per_recording`` is the mean over recordings. ``<metric>_3s`` uses the narrow window.
+    Metrics are pooled over the corpus and ``<metric>_per_recording`` is the mean over recordings; with ``options.average`` per recording
+    the mean has the plain name and the other is ``<metric>_pooled``. ``<metric>_3s`` uses the narrow window.
     Group ``all``, or a mistake type: recall over references of the type, precision over messages in steps of the type. Intervals are
-    bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing``; if all are missing, values are null.
-    ``fluency`` adds ``bertscore``. Source: EGO-MC-Bench section 5 and appendix F; readings of open points in ``EgoOptions``.
+    bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing`` (``n_unparsable`` where an answer came
+    but could not be read); if no unit has a good run, values are null. ``fluency`` adds ``bertscore``.
+    Source: EGO-MC-Bench section 5 and appendix F; readings of open points in ``EgoOptions``.
     """
     parts = []
     for (experiment, protocol), run in predictions.partition_by("experiment", "protocol", as_dict=True, maintain_order=True).items():
@@ -101,45 +86,60 @@ def score_ego(
     return SCORES.check(pl.concat(parts)) if parts else SCORES.empty()
 
 
+def tally_ego(
+    benchmark_steps: pl.DataFrame, benchmark_messages: pl.DataFrame, predictions: pl.DataFrame, options: EgoOptions = REPORTED
+) -> Tally:
+    """Sums per recording of one run, for comparing it with another."""
+    units = scored_units(benchmark_steps, benchmark_messages, predictions, feed_of(str(predictions["protocol"][0])), options)
+    recordings = sorted({unit.mistakes.recording_id for unit in units})
+    sums = count_units(units, options).per_recording(recordings)
+    return Tally(tuple(recordings), sums, with_undefined(COMPARED, options.zero_division))
+
+
 def _score_run(
     steps: pl.DataFrame, messages: pl.DataFrame, run: pl.DataFrame, protocol: str, options: EgoOptions, fluency: FluencyScorer | None
-) -> list[dict[str, object]]:
-    hash_of_options = options_hash(options)
+) -> list[Row]:
     units = scored_units(steps, messages, run, feed_of(protocol), options)
     recordings = sorted({unit.mistakes.recording_id for unit in units})
     weights = draw_weights(len(recordings), options.bootstrap)
-    rows: list[dict[str, object]] = []
-
-    def add(sums: Floats, metrics: Sequence[Metric], group: str, suffix: str, missing: int, is_void: bool) -> None:
-        pooled = sums.sum(0, keepdims=True)
-        drawn = weights @ sums
-        for metric in metrics:
-            rows.append(_row(metric, f"{metric.name}{suffix}", group, pooled, metric.value(drawn), missing, is_void, options))
-
+    is_void = bool(units) and all(unit.is_missing for unit in units)
+    failures = _failures(units)
+    by_recording = options.average is Average.PER_RECORDING
+    rows: list[Row] = []
     for half_window_s in (options.half_window_s, *options.narrow_half_windows_s):
         is_main = half_window_s == options.half_window_s
         suffix = "" if is_main else f"_{half_window_s:g}s"
-        windowed = replace(options, half_window_s=half_window_s)
-        counts = count_units(units, windowed, fluency if is_main else None)
-        missing = np.array([unit.is_missing for unit in units], bool)
-        is_void = bool(missing.all()) if len(units) else False
-        metrics = [m for m in (*POOLED, *((FLUENCY,) if fluency else ())) if is_main or m.is_windowed]
-        sums = counts.per_recording(recordings)
-        add(sums, metrics, ALL, suffix, int(missing.sum()), is_void)
-        for metric in PER_RECORDING:
-            rows.append(_mean_row(metric, suffix, sums, weights, int(missing.sum()), is_void, options))
+        counts = count_units(units, replace(options, half_window_s=half_window_s), fluency if is_main else None)
+        whole = Resampled(counts.per_recording(recordings), options.bootstrap, weights)
+        measures = (*WINDOWED, *((*ONCE, *((FLUENCY,) if fluency else ())) if is_main else ()))
+        averaged = with_undefined(AVERAGED, options.zero_division)
+        for measure in with_undefined(measures, options.zero_division):
+            name = f"{measure.name}_pooled{suffix}" if by_recording and measure in averaged else f"{measure.name}{suffix}"
+            rows.append(whole.row(measure, ALL, failures, name=name, is_void=is_void))
+        for measure in averaged:
+            name = f"{measure.name}{suffix}" if by_recording else f"{measure.name}_per_recording{suffix}"
+            rows.append(whole.mean_row(measure, ALL, failures, name=name, is_void=is_void))
         for mistake_type in MistakeType:
             selected = counts.of_type(mistake_type)
             if selected.is_present:
-                n_missing = sum(unit.is_missing and unit.mistake_type == mistake_type for unit in units)
-                add(selected.per_recording(recordings), PER_TYPE, mistake_type.value, suffix, n_missing, is_void)
+                own = Resampled(selected.per_recording(recordings), options.bootstrap, weights)
+                lost = _failures([unit for unit in units if unit.mistake_type == mistake_type])
+                for measure in with_undefined(PER_TYPE, options.zero_division):
+                    rows.append(own.row(measure, mistake_type.value, lost, name=f"{measure.name}{suffix}", is_void=is_void))
     if options.clarifications:
         others = scored_units(steps, messages, run, feed_of(protocol), options, MessageKind.CLARIFICATION)
-        sums = count_units(others, options, None).per_recording(recordings)
-        add(sums, (PRECISION, RECALL, F1), MessageKind.CLARIFICATION.value, "", sum(u.is_missing for u in others), False)
+        own = Resampled(count_units(others, options, None).per_recording(recordings), options.bootstrap, weights)
+        for measure in with_undefined((PRECISION, RECALL, F1), options.zero_division):
+            rows.append(own.row(measure, MessageKind.CLARIFICATION.value, _failures(others)))
+    hash_of_options = options_hash(options)
     for row in rows:
         row["options_hash"] = hash_of_options
     return rows
+
+
+def _failures(units: Sequence[ScoredUnit]) -> Failures:
+    unparsable = sum(unit.is_unparsable for unit in units)
+    return Failures(sum(unit.is_missing for unit in units) - unparsable, unparsable)
 
 
 @dataclass(frozen=True)
@@ -232,44 +232,3 @@ def _table_of(by_type: dict[str, Floats], mistake_type: str, height: int) -> Flo
     if mistake_type not in by_type:
         by_type[mistake_type] = np.zeros((height, WIDTH))
     return by_type[mistake_type]
-
-
-def _row(
-    metric: Metric, name: str, group: str, pooled: Floats, drawn: Floats, missing: int, is_void: bool, options: EgoOptions
-) -> dict[str, object]:
-    n = int(metric.count(pooled)[0])
-    value = float(metric.value(pooled)[0])
-    at_zero = options.zero_division if metric.undefined is not None else None
-    value_or_none = value if np.isfinite(value) else at_zero
-    if metric.undefined is not None and options.zero_division is not None:
-        drawn = np.nan_to_num(drawn, nan=options.zero_division)
-    low, high = interval(drawn, options.bootstrap)
-    if is_void:
-        value_or_none = low = high = None
-    elif value_or_none is None:
-        low = high = None
-    return {"metric": name, "group": group, "value": value_or_none, "n": n, "n_missing": missing, "low": low, "high": high}
-
-
-def _mean_row(
-    metric: Metric, suffix: str, sums: Floats, weights: Floats, missing: int, is_void: bool, options: EgoOptions
-) -> dict[str, object]:
-    """Mean over the recordings that have anything to count for the metric."""
-    has_data = metric.count(sums) > 0
-    per_recording = np.nan_to_num(metric.value(sums), nan=options.zero_division or 0.0)
-    totals = np.stack([np.where(has_data, per_recording, 0.0), has_data.astype(np.float64)], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = float(totals[:, 0].sum() / totals[:, 1].sum()) if has_data.any() else None
-        drawn = (weights @ totals)[:, 0] / (weights @ totals)[:, 1]
-    low, high = interval(drawn, options.bootstrap) if mean is not None else (None, None)
-    if is_void:
-        mean = low = high = None
-    return {
-        "metric": f"{metric.name}_per_recording{suffix}",
-        "group": ALL,
-        "value": mean,
-        "n": int(has_data.sum()),
-        "n_missing": missing,
-        "low": low,
-        "high": high,
-    }

@@ -24,7 +24,10 @@ class Feed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnit:
-    """One true step with everything that a scorer asks of it. ``is_missing``: the run failed on it or never reached it."""
+    """One true step with everything that a scorer asks of it.
+
+    ``is_missing``: the run failed on it or never reached it. ``is_unparsable``: it is missing because no answer could be read.
+    """
 
     mistakes: MistakeUnit
     completion: CompletionStep
@@ -32,6 +35,7 @@ class ScoredUnit:
     mistake_type: str | None
     duration_s: float
     is_missing: bool
+    is_unparsable: bool
 
 
 def feed_of(protocol: str) -> Feed:
@@ -76,12 +80,12 @@ def scored_units(
         rows = predicted.get(recording_id, [])
         placed = _place(own_steps, rows, feed, kind, options)
         for step in own_steps:
-            said, successes, is_missing = placed[step["unit_id"]]
+            said, successes, is_missing, is_unparsable = placed[step["unit_id"]]
             own_messages = [
                 {**message, "followed": None if feed is Feed.PER_STEP else _followed(own_steps, rows, message["t_s"])}
                 for message in references.get(step["unit_id"], [])
             ]
-            units.append(_unit(step, own_messages, said, successes, is_missing, instructions, kind, options))
+            units.append(_unit(step, own_messages, said, successes, (is_missing, is_unparsable), instructions, kind, options))
     return units
 
 
@@ -92,15 +96,16 @@ def _grouped(rows: Iterable[dict[str, Any]], name: str) -> dict[str, list[dict[s
     return groups
 
 
-Placed = dict[str, tuple[list[dict[str, Any]], list[float], bool]]
+Placed = dict[str, tuple[list[dict[str, Any]], list[float], bool, bool]]
 
 
 def _place(steps: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], feed: Feed, kind: MessageKind, options: EgoOptions) -> Placed:
-    """Per step: feedback rows, success times, and whether the run is missing on it."""
+    """Per step: feedback rows, success times, whether the run is missing on it, and whether that is for want of a readable answer."""
     said: dict[str, list[dict[str, Any]]] = {step["unit_id"]: [] for step in steps}
     successes: dict[str, list[float]] = {step["unit_id"]: [] for step in steps}
     ran = {row["unit_id"] for row in rows if row["status"] == Status.OK}
     failed = {row["unit_id"] for row in rows if row["status"] != Status.OK}
+    unreadable = failed - {row["unit_id"] for row in rows if row["status"] not in (Status.OK, Status.UNPARSABLE)}
     starts = [step["start_s"] for step in steps]
     for row in rows:
         if row["status"] != Status.OK or row["kind"] is None or row["t_s"] is None:
@@ -116,9 +121,11 @@ def _place(steps: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], feed
         successes = {step["unit_id"]: every for step in steps}
     if feed is Feed.PER_STEP:
         missing = {step["unit_id"]: step["unit_id"] not in ran or step["unit_id"] in failed for step in steps}
+        unparsable = {unit_id: unit_id in unreadable for unit_id in said}
     else:
         missing = dict.fromkeys(said, not ran or bool(failed))
-    return {unit_id: (said[unit_id], successes[unit_id], missing[unit_id]) for unit_id in said}
+        unparsable = dict.fromkeys(said, bool(failed) and unreadable == failed)
+    return {unit_id: (said[unit_id], successes[unit_id], missing[unit_id], unparsable[unit_id]) for unit_id in said}
 
 
 def _followed(steps: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], t_s: float) -> str:
@@ -132,7 +139,7 @@ def _unit(
     references: Sequence[dict[str, Any]],
     said: Sequence[dict[str, Any]],
     successes: Sequence[float],
-    is_missing: bool,
+    lost: tuple[bool, bool],
     instructions: dict[str, str],
     kind: MessageKind,
     options: EgoOptions,
@@ -157,7 +164,7 @@ def _unit(
         tuple(m["mistake_type"] or "" for m in own),
         step["mistake_type"],
         max(step["end_s"] - step["start_s"], 0.0),
-        is_missing,
+        *lost,
     )
 
 

@@ -7,13 +7,14 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from ml.benchmarks.bootstrap import Floats, draw_weights, interval
+from ml.benchmarks.bootstrap import Floats, draw_weights
 from ml.benchmarks.guideme.behavior import JUDGE_SCALE, Moment, Outcome, Record, classify
 from ml.benchmarks.guideme.embedding import BoundedCosines, Encode
-from ml.benchmarks.guideme.options import Average, GuideMeOptions, JudgeFailure, Missing, WithoutReferences
-from ml.benchmarks.guideme.soft import VideoSoft, score_video, video_from_sums
-from ml.benchmarks.guideme.timeline import SILENT, Instant, is_silence, usable_instants
+from ml.benchmarks.guideme.options import Average, GuideMeOptions, JudgeFailure, Missing, RateDenominator, WithoutReferences
+from ml.benchmarks.guideme.soft import Laid, VideoSoft, lay_out, match_video
+from ml.benchmarks.guideme.timeline import SILENT, Instant
 from ml.benchmarks.options import options_hash
+from ml.benchmarks.tally import ALL, Failures, Measure, Resampled, Row, Tally, ratio, total
 from ml.tables.declared import SCORES
 
 Judge = Callable[[Sequence[tuple[str, str]]], Sequence[float | None]]
@@ -30,60 +31,15 @@ class GuidanceVideo:
     instants: tuple[Instant, ...]
 
 
-# Sums per video.
-SIM, SAID, REFERENCES, HITS, MATCHED_POINTS, MATCHED_JUDGED = range(6)
-CS, NR, FA, PC, POINTS, JUDGED = range(6, 12)
-MISSING, INSTANTS, JUDGE_FAILED, HAS_REFERENCES = range(12, 16)
-WIDTH = 16
-
-
-@dataclass(frozen=True)
-class _Measure:
-    name: str
-    value: Callable[[Floats], Floats]
-    count: Callable[[Floats], Floats]
-
-
-def _ratio(top: Sequence[int], bottom: Sequence[int], scale: float = 1.0) -> Callable[[Floats], Floats]:
-    def value(sums: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return scale * sums[:, list(top)].sum(1) / sums[:, list(bottom)].sum(1)
-
-    return value
-
-
-def _sum(*columns: int) -> Callable[[Floats], Floats]:
-    return lambda sums: sums[:, list(columns)].sum(1)
-
-
-def _soft_f1(sums: Floats) -> Floats:
-    p, r = (np.nan_to_num(_ratio([SIM], [bottom])(sums)) for bottom in (SAID, REFERENCES))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(p + r > 0, 2 * p * r / (p + r), 0.0)
-
-
-def _soft_share(bottom: int) -> Callable[[Floats], Floats]:
-    return lambda sums: np.nan_to_num(_ratio([SIM], [bottom])(sums))
-
-
-RECORDS = (CS, NR, FA, PC)
-BEHAVIOR = (
-    _Measure("cs", _ratio([CS], RECORDS, 100), _sum(*RECORDS)),
-    _Measure("nr", _ratio([NR], RECORDS, 100), _sum(*RECORDS)),
-    _Measure("fa", _ratio([FA], RECORDS, 100), _sum(*RECORDS)),
-    _Measure("pc", _ratio([PC], RECORDS, 100), _sum(*RECORDS)),
-)
-SCORE = _Measure("score", _ratio([POINTS], [JUDGED]), _sum(JUDGED))
-SCORE_M = _Measure("score_m", _ratio([MATCHED_POINTS], [MATCHED_JUDGED]), _sum(MATCHED_JUDGED))
-SOFT = (
-    _Measure("soft_precision", _soft_share(SAID), _sum(SAID)),
-    _Measure("soft_recall", _soft_share(REFERENCES), _sum(REFERENCES)),
-    _Measure("soft_f1", _soft_f1, _sum(REFERENCES)),
-)
-COUNTS = (
-    _Measure("instants", _sum(INSTANTS), _sum(INSTANTS)),
-    _Measure("judge_failed", _sum(JUDGE_FAILED), _sum(PC)),
-)
+# Sums per video, and per video and category.
+SIM, SAID, REFERENCES, HITS, MATCHED_POINTS, MATCHED_JUDGED, MATCHED_FAILED = range(7)
+CS, NR, FA, PC, POINTS, JUDGED, JUDGE_FAILED = range(7, 14)
+MISSING, INSTANTS = range(14, 16)
+MEANS = 16  # from here on: precision, recall, F1, and the hard ones, of videos that count; then how many count
+VIDEOS = MEANS + 6
+WIDTH = VIDEOS + 1
+SOFT_NAMES = ("soft_precision", "soft_recall", "soft_f1", "hard_precision", "hard_recall", "hard_f1")
+_COLUMN = {Outcome.CORRECT_SILENT: CS, Outcome.NO_RESPONSE: NR, Outcome.FALSE_ALARM: FA, Outcome.PARTLY_CORRECT: PC}
 
 
 def score_guideme(
@@ -94,35 +50,152 @@ def score_guideme(
     experiment: str,
     protocol: str,
     judge: Judge | None = None,
+    judged_by: object = None,
 ) -> pl.DataFrame:
     """``scores`` of one run. Soft values and hard ones are 0..1, behaviour rates, Score and Score_m 0..100.
 
-    ``soft_*`` is averaged by ``options.soft.average`` and ``soft_*_pooled`` over the corpus. Groups: all, and the category of the
-    reference (there NR and PC add up to 100). Without ``judge`` neither Score nor Score_m is given. ``videos`` is read once, in
-    batches: memory does not grow with their number beyond a few numbers each.
+    ``soft_*`` is averaged by ``options.soft.average``; the other average stands beside it as ``_pooled`` or ``_per_recording``.
+    Groups: all, and the category of the reference (pooled; there NR and PC add up to 100). Without ``judge`` neither Score nor Score_m
+    is given; ``judged_by`` is a dataclass that names the judge and enters the options hash. If every instant failed, values are null.
     """
-    cosines = BoundedCosines(encode)
-    values: list[Floats] = []
-    by_category: dict[str, list[Floats]] = {category: [] for category in CATEGORIES}
-    macro: list[tuple[float, ...]] = []
-    for batch in _batches(videos):
-        usable = [usable_instants(video.instants, options.soft.missing) for video in batch]
-        cosines.prepare(_texts(usable, options))
-        softs = [score_video(video.instants, cosines, options.soft) for video in batch]
-        records = [classify([_moment(x, options) for x in instants], options.behavior) for instants in usable]
-        grades = _Grades(judge, usable, softs, records) if judge is not None else None
-        for index, video in enumerate(batch):
-            values.append(_sums(video, usable[index], softs[index], records[index], grades, index, None, options))
-            for category in CATEGORIES:
-                by_category[category].append(_sums(video, usable[index], softs[index], records[index], grades, index, category, options))
-            soft = softs[index]
-            macro.append((soft.precision, soft.recall, soft.f1, soft.hard_precision, soft.hard_recall, soft.hard_f1))
-    sums = np.array(values).reshape(-1, WIDTH)
-    rows = _rows(sums, np.array(macro).reshape(-1, 6), options, judge is not None)
-    for category, parts in by_category.items():
-        rows += _category_rows(category, np.array(parts).reshape(-1, WIDTH), options, judge is not None)
-    common = {"experiment": experiment, "protocol": protocol, "options_hash": options_hash(options)}
+    sums, by_category = _all_sums(videos, encode, options, judge)
+    weights = draw_weights(len(sums), options.bootstrap)
+    is_judged = judge is not None
+    is_void = bool(len(sums)) and sums[:, INSTANTS].sum() == 0
+    whole = Resampled(sums, options.bootstrap, weights)
+    rows: list[Row] = []
+    for measure in soft_measures(options):
+        rows.append(whole.row(measure, ALL, _failures(sums), is_void=is_void))
+    for measure in (*behavior_measures(options), *((score_measure(options), SCORE_M) if is_judged else ())):
+        failures = _failures(sums, measure)
+        rows.append(whole.row(measure, ALL, failures, is_void=is_void))
+        rows.append(whole.mean_row(measure, ALL, failures, is_void=is_void))
+    rows.append(whole.row(_INSTANTS, ALL, _failures(sums)))
+    if is_judged:
+        rows.append(whole.row(_JUDGE_FAILED, ALL, _failures(sums, SCORE_M)))
+    for place, category in enumerate(CATEGORIES):
+        own = by_category[:, place]
+        if not own[:, [REFERENCES, NR, PC, MISSING]].sum():
+            continue
+        group = Resampled(own, options.bootstrap, weights)
+        for measure in (*_POOLED_SOFT, _rate("nr", NR, (NR, PC)), _rate("pc", PC, (NR, PC)), *((_SCORE, SCORE_M) if is_judged else ())):
+            name = measure.name.removesuffix("_pooled")
+            rows.append(group.row(measure, category, _failures(own, measure), name=name, is_void=is_void))
+    hashed = options_hash(options, *([] if judged_by is None else [judged_by]))
+    common: Row = {"experiment": experiment, "protocol": protocol, "options_hash": hashed}
     return SCORES.check(SCORES.rows([{**common, **row} for row in rows]))
+
+
+def tally_guideme(videos: Iterable[GuidanceVideo], encode: Encode, options: GuideMeOptions, judge: Judge | None = None) -> Tally:
+    """Sums per video of one run, for comparing it with another."""
+    names: list[str] = []
+
+    def named() -> Iterator[GuidanceVideo]:
+        for video in videos:
+            names.append(video.video_id)
+            yield video
+
+    sums, _ = _all_sums(named(), encode, options, judge)
+    compared = (*soft_measures(options), *behavior_measures(options), *((score_measure(options), SCORE_M) if judge is not None else ()))
+    order = sorted(range(len(names)), key=names.__getitem__)
+    return Tally(tuple(names[i] for i in order), sums[order], compared)
+
+
+def soft_measures(options: GuideMeOptions) -> tuple[Measure, ...]:
+    """Soft and hard precision, recall and F1 by ``options.soft.average``, and the other average beside them."""
+    means = tuple(Measure(name, ratio([MEANS + i], [VIDEOS]), total(VIDEOS)) for i, name in enumerate(SOFT_NAMES))
+    pooled = tuple(_pooled(name, i, options.soft.empty) for i, name in enumerate(SOFT_NAMES))
+    match options.soft.average:
+        case Average.MACRO:
+            return (*means, *(_renamed(m, "_pooled") for m in pooled))
+        case Average.MICRO:
+            return (*pooled, *(_renamed(m, "_per_recording") for m in means))
+        case Average.HARMONIC_OF_MACRO:
+            composed = tuple(_of_means(m, options.soft.empty) if m.name.endswith("_f1") else m for m in means)
+            f1s = (_renamed(m, "_per_recording") for m in means if m.name.endswith("_f1"))
+            return (*composed, *f1s, *(_renamed(m, "_pooled") for m in pooled))
+
+
+def behavior_measures(options: GuideMeOptions) -> tuple[Measure, ...]:
+    """Shares of the records, percent; of those at a reference only, where rates are conditional on anchored instants."""
+    if options.behavior.denominator is RateDenominator.ANCHORED:
+        return _rate("nr", NR, (NR, PC)), _rate("pc", PC, (NR, PC))
+    return tuple(_rate(name, column, (CS, NR, FA, PC)) for name, column in (("cs", CS), ("nr", NR), ("fa", FA), ("pc", PC)))
+
+
+def score_measure(options: GuideMeOptions) -> Measure:
+    """Score: mean over the records, or over those at a reference."""
+    if options.behavior.denominator is RateDenominator.EMITTED:
+        return _SCORE
+
+    def anchored(sums: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (sums[:, POINTS] - 100.0 * sums[:, CS]) / (sums[:, JUDGED] - sums[:, CS] - sums[:, FA])
+
+    return Measure("score", anchored, lambda sums: sums[:, JUDGED] - sums[:, CS] - sums[:, FA])
+
+
+def _rate(name: str, column: int, records: Sequence[int]) -> Measure:
+    return Measure(name, ratio([column], records, 100.0), total(*records), lower_is_better=name in ("nr", "fa"))
+
+
+_SCORE = Measure("score", ratio([POINTS], [JUDGED]), total(JUDGED))
+SCORE_M = Measure("score_m", ratio([MATCHED_POINTS], [MATCHED_JUDGED]), total(MATCHED_JUDGED))
+_INSTANTS = Measure("instants", total(INSTANTS), total(INSTANTS))
+_JUDGE_FAILED = Measure("judge_failed", total(JUDGE_FAILED), total(PC))
+
+
+def _pooled(name: str, place: int, empty: float) -> Measure:
+    top = SIM if place < 3 else HITS
+
+    def value(sums: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision, recall = (np.nan_to_num(sums[:, top] / sums[:, bottom], nan=empty) for bottom in (SAID, REFERENCES))
+            f1 = np.where(precision + recall > 0, 2 * precision * recall / (precision + recall), empty)
+        return (precision, recall, f1)[place % 3]
+
+    return Measure(name, value, total(SAID) if place % 3 == 0 else total(REFERENCES))
+
+
+_POOLED_SOFT = tuple(_pooled(f"{name}_pooled", place, 0.0) for place, name in enumerate(SOFT_NAMES[:3]))
+
+
+def _of_means(f1: Measure, empty: float) -> Measure:
+    first = MEANS if f1.name == "soft_f1" else MEANS + 3
+
+    def value(sums: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision, recall = sums[:, first] / sums[:, VIDEOS], sums[:, first + 1] / sums[:, VIDEOS]
+            composed = np.where(precision + recall > 0, 2 * precision * recall / (precision + recall), empty)
+        return np.where(sums[:, VIDEOS] > 0, composed, np.nan)
+
+    return Measure(f1.name, value, f1.count)
+
+
+def _renamed(measure: Measure, suffix: str) -> Measure:
+    return Measure(f"{measure.name}{suffix}", measure.value, measure.count, measure.undefined, measure.lower_is_better)
+
+
+def _failures(sums: Floats, measure: Measure | None = None) -> Failures:
+    """Instants without an answer; judgements that failed, for the two judged measures."""
+    failed = {"score": JUDGE_FAILED, "score_m": MATCHED_FAILED}.get(measure.name if measure else "")
+    return Failures(int(sums[:, MISSING].sum()), judge_failed=0 if failed is None else int(sums[:, failed].sum()))
+
+
+def _all_sums(videos: Iterable[GuidanceVideo], encode: Encode, options: GuideMeOptions, judge: Judge | None) -> tuple[Floats, Floats]:
+    """Sums [videos, WIDTH] and [videos, categories, WIDTH]. Videos are read once, in batches: memory grows by a few numbers each."""
+    cosines = BoundedCosines(encode)
+    parts: list[Floats] = []
+    for batch in _batches(videos):
+        laid = [lay_out(video.instants, options.soft) for video in batch]
+        cosines.prepare(_texts(laid, options))
+        softs = [match_video(one, cosines, options.soft) for one in laid]
+        records = [classify(_moments(one), options.behavior) for one in laid]
+        grades = _Grades(judge, laid, softs, records) if judge is not None else None
+        for index, video in enumerate(batch):
+            parts.append(_sums(video, laid[index], softs[index], records[index], grades, index, options))
+    every = np.array(parts).reshape(-1, 1 + len(CATEGORIES), WIDTH)
+    return every[:, 0], every[:, 1:]
 
 
 def _batches(videos: Iterable[GuidanceVideo]) -> Iterator[list[GuidanceVideo]]:
@@ -131,29 +204,24 @@ def _batches(videos: Iterable[GuidanceVideo]) -> Iterator[list[GuidanceVideo]]:
         yield batch
 
 
-def _texts(usable: Sequence[Sequence[Instant]], options: GuideMeOptions) -> Iterator[str]:
-    rule = options.soft.silence
-    for instants in usable:
-        for instant in instants:
-            for text in (instant.said or "", instant.reference):
-                if not is_silence(text, rule):
-                    yield text
+def _texts(laid: Sequence[Laid], options: GuideMeOptions) -> Iterator[str]:
+    for one in laid:
+        yield from one.said
+        yield from one.references
     if options.soft.talk_silent_cost is None:
         yield SILENT
 
 
-def _moment(instant: Instant, options: GuideMeOptions) -> Moment:
-    rule = options.soft.silence
-    return Moment(instant.t_s, not is_silence(instant.reference, rule), not is_silence(instant.said or "", rule))
+def _moments(laid: Laid) -> list[Moment]:
+    said, references = set(laid.said_at.tolist()), set(laid.reference_at.tolist())
+    return [Moment(t, i in references, i in said) for i, t in enumerate(laid.times.tolist())]
 
 
 class _Grades:
     """Judge's grades of one batch: of the matched pairs and of the PC pairs, each distinct pair of texts judged once."""
 
-    def __init__(
-        self, judge: Judge, usable: Sequence[Sequence[Instant]], softs: Sequence[VideoSoft], records: Sequence[Sequence[Record]]
-    ) -> None:
-        self._usable = usable
+    def __init__(self, judge: Judge, laid: Sequence[Laid], softs: Sequence[VideoSoft], records: Sequence[Sequence[Record]]) -> None:
+        self._laid = laid
         pairs: dict[tuple[str, str], None] = {}
         for index, soft in enumerate(softs):
             for match in soft.matches:
@@ -164,7 +232,8 @@ class _Grades:
         self._grades = dict(zip(pairs, judge(list(pairs)), strict=True)) if pairs else {}
 
     def texts(self, index: int, said_at: int, reference_at: int) -> tuple[str, str]:
-        return (self._usable[index][said_at].said or "").strip(), self._usable[index][reference_at].reference.strip()
+        usable = self._laid[index].usable
+        return (usable[said_at].said or "").strip(), usable[reference_at].reference.strip()
 
     def of(self, index: int, said_at: int, reference_at: int) -> float | None:
         return self._grades[self.texts(index, said_at, reference_at)]
@@ -172,112 +241,51 @@ class _Grades:
 
 def _sums(
     video: GuidanceVideo,
-    usable: Sequence[Instant],
+    laid: Laid,
     soft: VideoSoft,
     records: Sequence[Record],
     grades: _Grades | None,
     index: int,
-    category: str | None,
     options: GuideMeOptions,
 ) -> Floats:
-    """Sums of one video over everything, or over the segments and references of one category."""
-    out = np.zeros(WIDTH)
-    segments = [s for s in soft.segments if category is None or s.category == category]
-    out[[SIM, SAID, REFERENCES, HITS]] = (
-        sum(s.similarity for s in segments),
-        sum(s.said for s in segments),
-        sum(s.references for s in segments),
-        sum(s.hits for s in segments),
-    )
-    out[HAS_REFERENCES] = out[REFERENCES] > 0
-    out[MISSING] = sum(x.said is None for x in video.instants)
-    out[INSTANTS] = len(usable) if options.soft.missing is Missing.DROP else len(usable) - out[MISSING]
+    """Sums of one video: [everything and one row per category of the reference, WIDTH]."""
+    out = np.zeros((1 + len(CATEGORIES), WIDTH))
+    rows_of: dict[str | None, list[int]] = {category: [0, place] for place, category in enumerate(CATEGORIES, 1)}
+    only_all = [0]
+    usable = laid.usable
+    for segment in soft.segments:
+        for row in rows_of.get(segment.category, only_all):
+            out[row, [SIM, SAID, REFERENCES, HITS]] += segment.similarity, segment.said, segment.references, segment.hits
+    for instant in video.instants:
+        if instant.said is None:
+            for row in rows_of.get(instant.category, only_all):
+                out[row, MISSING] += 1
+    out[0, INSTANTS] = len(usable) if options.soft.missing is Missing.DROP else len(usable) - out[0, MISSING]
     excludes = options.behavior.judge_failure is JudgeFailure.EXCLUDE
-    for match in soft.matches:
-        if grades is not None and (category is None or usable[match.reference_at].category == category):
+    if grades is not None:
+        for match in soft.matches:
             grade = grades.of(index, match.said_at, match.reference_at)
-            if grade is not None or not excludes:
-                out[[MATCHED_POINTS, MATCHED_JUDGED]] += (grade or 0.0) * JUDGE_SCALE, 1
-    column = {Outcome.CORRECT_SILENT: CS, Outcome.NO_RESPONSE: NR, Outcome.FALSE_ALARM: FA, Outcome.PARTLY_CORRECT: PC}
+            is_judged = grade is not None or not excludes
+            for row in rows_of.get(usable[match.reference_at].category, only_all):
+                out[row, [MATCHED_POINTS, MATCHED_JUDGED, MATCHED_FAILED]] += (
+                    (grade or 0.0) * JUDGE_SCALE,
+                    is_judged,
+                    grade is None,
+                )
+    silent = sum(record.outcome is Outcome.CORRECT_SILENT for record in records)
+    out[0, [CS, POINTS, JUDGED]] += silent, 100.0 * silent, silent
     for record in records:
-        if category is not None and (record.reference_at < 0 or usable[record.reference_at].category != category):
+        if record.outcome is Outcome.CORRECT_SILENT:
             continue
-        out[column[record.outcome]] += 1
-        if record.outcome is not Outcome.PARTLY_CORRECT:
-            out[[POINTS, JUDGED]] += 100.0 if record.outcome is Outcome.CORRECT_SILENT else 0.0, 1
-        elif grades is not None:
-            grade = grades.of(index, record.said_at, record.reference_at)
-            out[JUDGE_FAILED] += grade is None
-            if grade is not None or not excludes:
-                out[[POINTS, JUDGED]] += (grade or 0.0) * JUDGE_SCALE, 1
+        rows = rows_of.get(usable[record.reference_at].category, only_all) if record.reference_at >= 0 else only_all
+        points, judged, failed = 0.0, 1.0, 0.0
+        if record.outcome is Outcome.PARTLY_CORRECT:
+            grade = grades.of(index, record.said_at, record.reference_at) if grades is not None else None
+            failed = float(grade is None and grades is not None)
+            points, judged = (grade or 0.0) * JUDGE_SCALE, float(grades is not None and (grade is not None or not excludes))
+        for row in rows:
+            out[row, [_COLUMN[record.outcome], POINTS, JUDGED, JUDGE_FAILED]] += 1, points, judged, failed
+    if out[0, REFERENCES] > 0 or options.soft.without_references is WithoutReferences.ZERO:
+        out[0, MEANS:VIDEOS] = soft.precision, soft.recall, soft.f1, soft.hard_precision, soft.hard_recall, soft.hard_f1
+        out[0, VIDEOS] = 1
     return out
-
-
-def _rows(sums: Floats, macro: Floats, options: GuideMeOptions, is_judged: bool) -> list[dict[str, object]]:
-    weights = draw_weights(len(sums), options.bootstrap)
-    missing = int(sums[:, MISSING].sum())
-    rows: list[dict[str, object]] = []
-    names = ("soft_precision", "soft_recall", "soft_f1", "hard_precision", "hard_recall", "hard_f1")
-    keep = np.ones(len(sums), bool) if options.soft.without_references is WithoutReferences.ZERO else sums[:, HAS_REFERENCES] > 0
-    for column, name in enumerate(names):
-        totals = np.stack([np.where(keep, macro[:, column], 0.0), keep.astype(np.float64)], axis=1)
-        drawn = weights @ totals
-        if options.soft.average is Average.MICRO:
-            value, values = _pooled_soft(column, sums.sum(0, keepdims=True), options)[0], _pooled_soft(column, weights @ sums, options)
-        else:
-            value, values = _mean(totals.sum(0, keepdims=True))[0], _mean(drawn)
-        rows.append(_row(name, "all", value, int(keep.sum()), missing, values, options))
-    if options.soft.average is Average.HARMONIC_OF_MACRO:
-        _replace_by_harmonic(rows, options)
-    measures = (*_pooled_names(), *BEHAVIOR, *COUNTS, *((SCORE, SCORE_M) if is_judged else ()))
-    rows += [_measured(measure, "all", sums, weights, missing, options) for measure in measures]
-    return rows
-
-
-def _pooled_names() -> list[_Measure]:
-    return [_Measure(f"{measure.name}_pooled", measure.value, measure.count) for measure in SOFT]
-
-
-def _pooled_soft(column: int, sums: Floats, options: GuideMeOptions) -> Floats:
-    values = []
-    for row in sums:
-        v = video_from_sums(row[SIM], row[SAID], row[REFERENCES], row[HITS], options.soft)
-        values.append((v.precision, v.recall, v.f1, v.hard_precision, v.hard_recall, v.hard_f1)[column])
-    return np.array(values, dtype=np.float64)
-
-
-def _mean(totals: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return totals[:, 0] / totals[:, 1]
-
-
-def _replace_by_harmonic(rows: list[dict[str, object]], options: GuideMeOptions) -> None:
-    by_name = {str(row["metric"]): row for row in rows}
-    for kind in ("soft", "hard"):
-        p, r = (by_name[f"{kind}_{side}"]["value"] for side in ("precision", "recall"))
-        if isinstance(p, float) and isinstance(r, float):
-            value = 2 * p * r / (p + r) if p + r else options.soft.empty
-            by_name[f"{kind}_f1"].update(value=value, low=None, high=None)
-
-
-def _category_rows(category: str, sums: Floats, options: GuideMeOptions, is_judged: bool) -> list[dict[str, object]]:
-    if not sums[:, [REFERENCES, NR, PC]].sum():
-        return []
-    weights = draw_weights(len(sums), options.bootstrap)
-    missing = int(sums[:, MISSING].sum())
-    chosen = (*SOFT, BEHAVIOR[1], BEHAVIOR[3], *((SCORE, SCORE_M) if is_judged else ()))
-    return [_measured(measure, category, sums, weights, missing, options) for measure in chosen]
-
-
-def _measured(measure: _Measure, group: str, sums: Floats, weights: Floats, missing: int, options: GuideMeOptions) -> dict[str, object]:
-    pooled = sums.sum(0, keepdims=True)
-    return _row(
-        measure.name, group, measure.value(pooled)[0], int(measure.count(pooled)[0]), missing, measure.value(weights @ sums), options
-    )
-
-
-def _row(name: str, group: str, value: float, n: int, missing: int, drawn: Floats, options: GuideMeOptions) -> dict[str, object]:
-    if not np.isfinite(value):
-        return {"metric": name, "group": group, "value": None, "n": n, "n_missing": missing, "low": None, "high": None}
-    low, high = interval(drawn, options.bootstrap)
-    return {"metric": name, "group": group, "value": float(value), "n": n, "n_missing": missing, "low": low, "high": high}

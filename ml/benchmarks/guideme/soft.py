@@ -95,17 +95,48 @@ def video_from_sums(
     )
 
 
+@dataclass(frozen=True)
+class Laid:
+    """One video laid out for matching: its usable instants in time order, and which of them hold talk; talk is stripped."""
+
+    usable: Sequence[Instant]
+    times: Floats
+    said_at: NDArray[np.intp]
+    reference_at: NDArray[np.intp]
+    said: Sequence[str]
+    references: Sequence[str]
+
+
+def lay_out(instants: Sequence[Instant], options: SoftOptions) -> Laid:
+    """Each distinct text is asked once whether it is silence."""
+    usable = usable_instants(instants, options.missing)
+    texts = {text for x in usable for text in (x.said or "", x.reference)}
+    talk = {text for text in texts if not is_silence(text, options.silence)}
+    said_at = np.array([i for i, x in enumerate(usable) if x.said in talk], dtype=np.intp)
+    reference_at = np.array([i for i, x in enumerate(usable) if x.reference in talk], dtype=np.intp)
+    times = np.array([x.t_s for x in usable], dtype=np.float64)
+    said = [(usable[i].said or "").strip() for i in said_at]
+    return Laid(usable, times, said_at, reference_at, said, [usable[i].reference.strip() for i in reference_at])
+
+
 def score_video(instants: Sequence[Instant], cosines: Cosines, options: SoftOptions) -> VideoSoft:
+    """``match_video`` of instants in any order."""
+    return match_video(lay_out(instants, options), cosines, options)
+
+
+def match_video(laid: Laid, cosines: Cosines, options: SoftOptions) -> VideoSoft:
     """Match the predictions of one video with its references, segment by segment.
 
     Rows are predicted utterances; columns all instants of the segment (or its references only). Cost is text cost plus distance cost.
     """
-    usable = usable_instants(instants, options.missing)
-    said_at = np.array([i for i, x in enumerate(usable) if not is_silence(x.said or "", options.silence)], dtype=np.intp)
-    reference_at = np.array([i for i, x in enumerate(usable) if not is_silence(x.reference, options.silence)], dtype=np.intp)
-    times = np.array([x.t_s for x in usable], dtype=np.float64)
-    said = [(usable[i].said or "").strip() for i in said_at]
-    references = [usable[i].reference.strip() for i in reference_at]
+    usable, times, said_at, reference_at, said, references = (
+        laid.usable,
+        laid.times,
+        laid.said_at,
+        laid.reference_at,
+        laid.said,
+        laid.references,
+    )
     similarity = _similarity(cosines, said, references, options)
     silence_cost = _silence_cost(cosines, said, options)
     boundaries = (times[reference_at][:-1] + times[reference_at][1:]) / 2

@@ -8,11 +8,13 @@ from rich.console import Console
 
 from ml.benchmarks.assistants.floors import ego_floors
 from ml.benchmarks.assistants.interface import ticks
-from ml.benchmarks.compare import compare_runs
-from ml.benchmarks.ego.options import EgoOptions
-from ml.benchmarks.ego.scores import score_ego
+from ml.benchmarks.bootstrap import BootstrapOptions
+from ml.benchmarks.compare import compare_tallies, per_cluster
+from ml.benchmarks.ego.scores import score_ego, tally_ego
+from ml.benchmarks.plots import per_group_plot
 from ml.benchmarks.protocols import run_per_step
-from ml.benchmarks.report import ego_plots, terminal_table, write_html, write_json
+from ml.benchmarks.report import Chart, ReportPage, SampleTable, terminal_table, write_report
+from ml.benchmarks.timelines import Lane, Point, Timeline, timeline_svg
 from ml.errors import InputError
 from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 
@@ -54,23 +56,39 @@ def test_report_files_and_table(tmp_path, benchmark, runs):
     steps, messages = benchmark
     predictions = pl.concat([runs["floor_silent"], runs["floor_alert_every_10s"].with_columns(experiment=pl.lit("<script>"))])
     scores = score_ego(steps, messages, predictions)
-    plots = ego_plots(steps, messages, predictions, scores, EgoOptions(), recordings=2)
-    page = write_html(tmp_path / "report.html", "Demo & more", scores, plots).read_text()
-    assert len(plots) == 4
-    assert page.count("data:image/png;base64,") == 4
-    assert "<script>" not in page
-    assert "Demo &amp; more" in page
-    written = json.loads(write_json(tmp_path / "scores.json", scores).read_text())
-    assert {run["experiment"] for run in written} == {"floor_silent", "<script>"}
-    assert all("options_hash" in row for run in written for row in run["rows"])
+    picture = per_group_plot(scores, "mistake_f1")
+    lanes = (Lane("reference", (Point(3.0, "feedback", "stop <b>now</b>"),)), Lane("<script>", (Point(4.0, "success", "ok"),)))
+    page = ReportPage(
+        "Demo & more",
+        scores,
+        {"half_window_s": 15.0},
+        ("a note with <i>",),
+        (Chart("F1 per type", png=picture),),
+        (Chart("demo/1", svg=timeline_svg(Timeline("demo/1", lanes, ((0.0, 9.0, "stir"),), ((3.0, 4.0),)))),),
+        (SampleTable("Answers", ("sample",), (("<u>",),)),),
+    )
+    json_path, html_path = write_report(tmp_path / "new", page)
+    text = html_path.read_text()
+    assert text.count("data:image/png;base64,") == 1
+    assert text.count("<svg") == 1
+    assert not any(unsafe in text for unsafe in ("<script>", "<i>", "<u>", "<b>now"))
+    assert "stop &lt;b&gt;now" in text
+    assert "Demo &amp; more" in text
+    written = json.loads(json_path.read_text())
+    assert {run["experiment"] for run in written["runs"]} == {"floor_silent", "<script>"}
+    assert all("options_hash" in row and "n_judge_failed" in row for run in written["runs"] for row in run["rows"])
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["report.html", "report.json"]
     console = Console(width=240, record=True)
     console.print(terminal_table(scores))
-    assert "mistake_f1" in console.export_text()
+    shown = console.export_text()
+    assert "F1" in shown
+    assert "floor_silent" in shown
 
 
 def test_comparison_of_a_run_with_itself_is_zero(benchmark, runs):
     steps, messages = benchmark
-    same = compare_runs(steps, messages, runs["floor_alert_every_10s"], runs["floor_alert_every_10s"], EgoOptions())
+    tally = tally_ego(steps, messages, runs["floor_alert_every_10s"])
+    same = compare_tallies(tally, tally, BootstrapOptions())
     assert set(same["difference"].drop_nulls()) == {0.0}
     assert set(same["low"].drop_nulls()) == set(same["high"].drop_nulls()) == {0.0}
     assert same["wins"].sum() == same["losses"].sum() == 0
@@ -78,17 +96,27 @@ def test_comparison_of_a_run_with_itself_is_zero(benchmark, runs):
 
 def test_comparison_finds_the_better_run_and_is_antisymmetric(benchmark, runs):
     steps, messages = benchmark
-    ab = compare_runs(steps, messages, runs["floor_alert_every_10s"], runs["floor_silent"], EgoOptions())
-    ba = compare_runs(steps, messages, runs["floor_silent"], runs["floor_alert_every_10s"], EgoOptions())
+    alert, silent = (tally_ego(steps, messages, runs[name]) for name in ("floor_alert_every_10s", "floor_silent"))
+    ab, ba = compare_tallies(alert, silent, BootstrapOptions()), compare_tallies(silent, alert, BootstrapOptions())
     f1 = ab.row(by_predicate=pl.col("metric") == "mistake_f1", named=True)
     assert f1["a"] > 0
     assert f1["b"] == 0
     assert (f1["wins"], f1["losses"], f1["ties"], f1["share_a_better"]) == (6, 0, 0, 1.0)
     recall = ba.row(by_predicate=pl.col("metric") == "mistake_recall", named=True)
     assert (recall["difference"], recall["wins"], recall["losses"]) == (-1.0, 0, 6)
+    alarms = ab.row(by_predicate=pl.col("metric") == "false_alarms_per_hour", named=True)
+    assert alarms["difference"] > 0
+    assert (alarms["wins"], alarms["losses"], alarms["share_a_better"]) == (0, 6, 0.0)  # fewer is better
+    apart = per_cluster(alert, silent, "mistake_f1")
+    assert apart.columns == ["cluster", "a", "b", "difference"]
+    assert apart["difference"].min() > 0
 
 
-def test_several_runs_at_once_cannot_be_compared(benchmark, runs):
-    both = pl.concat([runs["floor_silent"], runs["floor_always_speak"]])
-    with pytest.raises(InputError, match="2 runs"):
-        compare_runs(benchmark[0], benchmark[1], both, runs["floor_silent"], EgoOptions())
+def test_runs_on_other_recordings_cannot_be_compared(benchmark, runs):
+    steps, messages = benchmark
+    whole = tally_ego(steps, messages, runs["floor_silent"])
+    fewer = steps.filter(pl.col("recording_id") != "demo/5")
+    part = tally_ego(fewer, messages, runs["floor_silent"].filter(pl.col("recording_id") != "demo/5"))
+    with pytest.raises(InputError, match="only the first run has it") as error:
+        compare_tallies(whole, part, BootstrapOptions())
+    assert error.value.record == "demo/5"
