@@ -38,7 +38,6 @@ COUNTED = (
 )
 
 
-LEGEND = """
 # Columns of the leaderboard by family: metric, short title, digits. They fit 80 columns.
 SHOWN = {
     "ego": (
@@ -71,11 +70,12 @@ SHOWN = {
     ),
 }
 IC: instruction completion accuracy, 0..100. F1: of mistake feedback. @3, @15: half width of the time window in seconds; the papers use 15,
+LEGEND = """
 in short steps 3 tells more. prec., rec.: within 15 s. ROUGE: ROUGE-L of true positives. false: success said on an unreported mistake.
-""".replace("\n", " ").strip()
 sP, sR, sF1: soft precision, recall, F1, 0..1. CS, NR, FA, PC: correct silence, no response, false alarm, partly correct, percent.
 MPC F1: of the mistake class. TypeAcc, CorrAcc, FullPass: gated accuracies, 0..1.
 
+""".replace("\n", " ").strip()
 
 @dataclass(frozen=True)
 class Stretch:
@@ -251,7 +251,11 @@ def _show_leaderboard(console: Console, store: TableStore) -> None:
         family = parse_protocol(protocol).family
         frame = wide(board, protocol)
         shown = RichTable(
-            title=f"{protocol} (n = {frame.select(pl.col('n').max()).item()})", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False
+            title=f"{protocol} (n = {frame.select(pl.col('n').max()).item()})",
+            title_justify="left",
+            box=None,
+            padding=(0, 2, 0, 0),
+            pad_edge=False,
         )
         shown.add_column("experiment", no_wrap=True)
         columns = [(name, title, digits) for name, title, digits in SHOWN[family] if name in frame.columns]
