@@ -69,13 +69,13 @@ SHOWN = {
         ("full_pass", "FullPass", 3),
     ),
 }
-IC: instruction completion accuracy, 0..100. F1: of mistake feedback. @3, @15: half width of the time window in seconds; the papers use 15,
 LEGEND = """
+IC: instruction completion accuracy, 0..100. F1: of mistake feedback. @3, @15: half width of the time window in seconds; the papers use 15,
 in short steps 3 tells more. prec., rec.: within 15 s. ROUGE: ROUGE-L of true positives. false: success said on an unreported mistake.
 sP, sR, sF1: soft precision, recall, F1, 0..1. CS, NR, FA, PC: correct silence, no response, false alarm, partly correct, percent.
 MPC F1: of the mistake class. TypeAcc, CorrAcc, FullPass: gated accuracies, 0..1.
-
 """.replace("\n", " ").strip()
+
 
 @dataclass(frozen=True)
 class Stretch:
