@@ -563,6 +563,8 @@ LEADERBOARD = Table(
     Partitioning.SINGLE,
     ("protocol", "origin", "source", "experiment", "group", "metric"),
     (
+        Column("family", TEXT, "family of the benchmark", allowed=("ego", "guideme", "cook_mre")),
+        Column("benchmark", TEXT, "benchmark"),
         PROTOCOL,
         EXPERIMENT,
         Column("origin", TEXT, "run here, or published by a paper and not rerun here", allowed=("here", "published")),
@@ -582,5 +584,3 @@ LEADERBOARD = Table(
 )
 
 TABLES: dict[str, Table] = {value.name: value for value in list(globals().values()) if isinstance(value, Table)}
-        Column("family", TEXT, "family of the benchmark", allowed=("ego", "guideme", "cook_mre")),
-        Column("benchmark", TEXT, "benchmark"),
