@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from string import digits
 from typing import Any
 
 import numpy as np
@@ -65,15 +66,19 @@ class Row:
     landed: np.ndarray
 
 
-def tokenise(row: BaseRow, model: StreamingModel, footage: Footage) -> Row:
+def number_tokens(model: StreamingModel) -> frozenset[int]:
+    """Tokens that hold a digit."""
+    return frozenset(token for text, token in model.tokenizer.get_vocab().items() if set(text) & set(digits))
+
+
+def tokenise(row: BaseRow, model: StreamingModel, footage: Footage, numbers: frozenset[int]) -> Row:
     """Token sequence, prediction targets, frames and labels of a row."""
     sequence = model.sequence()
     targets: list[tuple[int, int, float]] = []
 
     def reply(text: str) -> None:
         for index in sequence.add_reply(text):
-            is_number = any(character.isdigit() for character in model.tokenizer.decode([sequence.ids[index]]))
-            targets.append((index - 1, sequence.ids[index], NUMBER_WEIGHT if is_number else 1.0))
+            targets.append((index - 1, sequence.ids[index], NUMBER_WEIGHT if sequence.ids[index] in numbers else 1.0))
 
     if row.request is None:
         sequence.open_user_turn()
@@ -207,6 +212,7 @@ def train_base(
         start = wrap(build_network(tokenizer, seed=settings.seed), tokenizer, name="embedded")
     model = start
     pretrain_vision(model, footage, settings, report)
+    numbers = number_tokens(model)
     auxiliary = AuxiliaryHeads(model.hidden_size)
     parameters = [*model.network.parameters(), *auxiliary.parameters()]
     decayed = [parameter for parameter in parameters if parameter.ndim > 1]
@@ -228,7 +234,7 @@ def train_base(
         # One forward and backward per kind: rows of one kind are of like length, and less is held at a time.
         kinds = ((narrations, 1.0), ([row for pair in pairs for row in pair], settings.comparison_weight), (words, settings.text_weight))
         for rows, weight in kinds:
-            text_loss, auxiliary_loss = forward_rows([tokenise(row, model, footage) for row in rows], model, auxiliary)
+            text_loss, auxiliary_loss = forward_rows([tokenise(row, model, footage, numbers) for row in rows], model, auxiliary)
             (weight * (text_loss + settings.auxiliary_weight * auxiliary_loss)).backward()
             losses += [text_loss.item(), auxiliary_loss.item()]
         nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
