@@ -7,7 +7,7 @@ import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.imported import imported_rows
-from assets.partitioned import materialize_partitions
+from assets.partitioned import fail_where_unmade, make_partitions, partition_metadata
 from assets.style import GPU_TAGS, OWNERS
 from assets.style import NARRATIONS as GROUP
 from resources.narrator import NarratorModel
@@ -52,6 +52,9 @@ def narration_assets() -> list[dg.AssetsDefinition]:
             return narrate_recordings(wanted, narrator.get)
 
         prints = Fingerprints(store, settings.values)
-        return materialize_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK)
+        tally = make_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK)
+        spent = narrator.spend()
+        fail_where_unmade(context, "narrations", tally, spent)
+        return dg.MaterializeResult(metadata={**partition_metadata(context, tables, "narrations", tally), **spent})
 
     return [narrations]

@@ -2,26 +2,29 @@
 
 One run may hold one partition or thousands. A partition is current when its file was made from the same fingerprint, so a rerun
 after a kill repeats nothing. A partition that raises leaves the others alone: they are reported as materialized, then the step fails and
-names the failed ones, which Dagster therefore keeps as failed.
+names the failed ones, which Dagster therefore keeps as failed. Rows that are not made yet (over budget, in a batch) leave their partition
+unwritten, for a later run.
 """
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import dagster as dg
 import polars as pl
 
 from assets.metadata import PREVIEW_ROWS, preview_markdown
-from ml.errors import InputError
+from ml.errors import InputError, StopError
 from ml.progress import format_seconds
-from ml.tables.store import TableStore, decode_key
+from ml.tables.store import decode_key
+from ml.vocabulary import UNMADE, Status
 from resources.tables import Tables
 
 LOG_EVERY_S = 10.0
 
 Make = Callable[[list[str]], Mapping[str, pl.DataFrame]]
+Shown = dg.MetadataValue | int | float | str
 
 
 @dataclass
@@ -31,6 +34,8 @@ class Tally:
     made: dict[str, int] = field(default_factory=dict)
     current: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    unmade: dict[str, tuple[Status, str]] = field(default_factory=dict)
+    stopped: str | None = None
     statuses: dict[str, int] = field(default_factory=dict)
     preview: pl.DataFrame | None = None
 
@@ -51,37 +56,71 @@ def materialize_partitions(
     make: Make,
     chunk: int = 16,
 ) -> dg.MaterializeResult:
-    """Make the run's partitions of table ``name``.
+    """Make the run's partitions of table ``name``, or fail naming those that could not be made.
 
     ``made_from(recording_id)`` is the fingerprint of everything the partition depends on; ``make(recording_ids)`` returns a frame for
     each id of a chunk. A chunk that raises is retried one by one, so that only the culprits fail.
     """
-    store, keys = tables.store, list(context.partition_keys)
-    ids = [decode_key(key) for key in keys]
+    tally = make_partitions(context, tables, name, made_from=made_from, make=make, chunk=chunk)
+    fail_where_unmade(context, name, tally)
+    return dg.MaterializeResult(metadata=partition_metadata(context, tables, name, tally))
+
+
+def make_partitions(
+    context: dg.AssetExecutionContext,
+    tables: Tables,
+    name: str,
+    *,
+    made_from: Callable[[str], str],
+    make: Make,
+    chunk: int = 16,
+    again: Collection[str] = (),
+) -> Tally:
+    """Makes and writes what is not current, and the recordings in ``again``; reports nothing to Dagster but progress."""
+    store, ids = tables.store, recording_ids(context)
     wanted = {identifier: made_from(identifier) for identifier in ids}
     tally = Tally()
-    todo = [identifier for identifier in ids if store.made_from(name, identifier) != wanted[identifier]]
+    todo = [identifier for identifier in ids if identifier in again or store.made_from(name, identifier) != wanted[identifier]]
     for identifier in sorted(set(ids) - set(todo)):
         tally.current[identifier] = store.read(name, identifier).height if len(ids) <= PREVIEW_ROWS else -1
     progress = tables.progress(name)
     progress(0, len(todo))
     started = logged = time.monotonic()
-    for done, (identifier, frame) in enumerate(_made(todo, make, chunk, tally), start=1):
-        if frame is not None:
-            store.write(name, frame, identifier, made_from=wanted[identifier])
-            tally.made[identifier] = frame.height
-            tally.count(frame)
-        progress(done, len(todo))
-        if time.monotonic() - logged > LOG_EVERY_S:
-            logged = time.monotonic()
-            context.log.info(progress.snapshot().text())
+    try:
+        for done, (identifier, frame) in enumerate(_made(todo, make, chunk, tally), start=1):
+            if frame is not None and (open_row := _unmade(frame)) is not None:
+                tally.unmade[identifier] = open_row
+            elif frame is not None:
+                store.write(name, frame, identifier, made_from=wanted[identifier])
+                tally.made[identifier] = frame.height
+                tally.count(frame)
+            progress(done, len(todo))
+            if time.monotonic() - logged > LOG_EVERY_S:
+                logged = time.monotonic()
+                context.log.info(progress.snapshot().text())
+    except StopError as error:
+        tally.stopped = str(error)
     context.log.info(
-        f"{name}: {len(tally.made)} made, {len(tally.current)} current, {len(tally.failed)} failed, "
+        f"{name}: {len(tally.made)} made, {len(tally.current)} current, {len(tally.failed)} failed, {len(tally.unmade)} not made yet, "
         f"{format_seconds(time.monotonic() - started)}"
     )
-    if tally.failed:
-        _report_and_fail(context, name, tally, keys)
-    return dg.MaterializeResult(metadata=_metadata(tally, store, name, ids))
+    return tally
+
+
+def recording_ids(context: dg.AssetExecutionContext) -> list[str]:
+    """Recordings of the run."""
+    return [decode_key(key) for key in context.partition_keys]
+
+
+def _unmade(frame: pl.DataFrame) -> tuple[Status, str] | None:
+    """Status and reason of the first row that is not made yet; a budget comes before a batch."""
+    if "status" not in frame.columns:
+        return None
+    for status in UNMADE:
+        rows = frame.filter(pl.col("status") == status)
+        if rows.height:
+            return status, str(rows["reason"][0])
+    return None
 
 
 def _made(todo: Sequence[str], make: Make, chunk: int, tally: Tally) -> Iterator[tuple[str, pl.DataFrame | None]]:
@@ -89,6 +128,8 @@ def _made(todo: Sequence[str], make: Make, chunk: int, tally: Tally) -> Iterator
         part = list(todo[start : start + chunk])
         try:
             frames = make(part)
+        except StopError:
+            raise
         except InputError as error:
             if len(part) == 1:
                 tally.failed[part[0]] = str(error)
@@ -107,29 +148,49 @@ def _made(todo: Sequence[str], make: Make, chunk: int, tally: Tally) -> Iterator
             yield identifier, frames[identifier]
 
 
-def _report_and_fail(context: dg.AssetExecutionContext, name: str, tally: Tally, keys: Sequence[str]) -> None:
-    for key in keys:
-        identifier = decode_key(key)
-        if identifier not in tally.failed:
-            rows = tally.made.get(identifier, tally.current.get(identifier, -1))
-            context.log_event(
-                dg.AssetMaterialization(context.asset_key, partition=key, metadata={"dagster/partition_row_count": max(rows, 0)})
-            )
-    first, why = next(iter(tally.failed.items()))
+def report_done(context: dg.AssetExecutionContext, tally: Tally, extra: Mapping[str, Shown] | None = None) -> None:
+    """Tells Dagster which partitions are there, where the step as a whole gives no output."""
+    for key in context.partition_keys:
+        rows = tally.made.get(decode_key(key), tally.current.get(decode_key(key)))
+        if rows is not None:
+            metadata = {"dagster/partition_row_count": max(rows, 0), **(extra or {})}
+            context.log_event(dg.AssetMaterialization(context.asset_key, partition=key, metadata=metadata))
+
+
+def fail_where_unmade(context: dg.AssetExecutionContext, name: str, tally: Tally, extra: Mapping[str, Shown] | None = None) -> None:
+    """Reports what was made and fails the step, where a recording failed, a budget ended or the run was stopped."""
+    count = len(context.partition_keys)
+    over_budget = {identifier: reason for identifier, (status, reason) in tally.unmade.items() if status is Status.OVER_BUDGET}
+    if tally.stopped is not None:
+        told = f"{tally.stopped} ({len(tally.made)} of {count} recordings were made before)"
+    elif tally.failed:
+        first, why = next(iter(tally.failed.items()))
+        told = f"{len(tally.failed)} of {count} recordings failed, first {first}: {why.strip().splitlines()[-1]}"
+    elif over_budget:
+        reason = next(iter(over_budget.values()))
+        told = f"the budget of {name} ended with {len(over_budget)} of {count} recordings to be made: {reason}. Raise it and run again"
+    else:
+        return
+    report_done(context, tally)
     raise dg.Failure(
-        f"{len(tally.failed)} of {len(keys)} recordings failed, first {first}: {why.strip().splitlines()[-1]}",
-        metadata={"failed": dg.MetadataValue.json(dict(list(tally.failed.items())[:20])), "failed_count": len(tally.failed)},
+        told,
+        metadata={
+            "failed": dg.MetadataValue.json(dict(list({**tally.failed, **over_budget}.items())[:20])),
+            "failed_count": len(tally.failed) + len(over_budget),
+            **(extra or {}),
+        },
         allow_retries=False,
     )
 
 
-def _metadata(tally: Tally, store: TableStore, name: str, ids: Sequence[str]) -> dict[str, dg.MetadataValue | int | str]:
-    rows = sum(tally.made.values())
-    shown: dict[str, dg.MetadataValue | int | str] = {
+def partition_metadata(context: dg.AssetExecutionContext, tables: Tables, name: str, tally: Tally) -> dict[str, Shown]:
+    """What an asset over recordings shows of its run: counts, statuses, a preview."""
+    store, ids = tables.store, recording_ids(context)
+    shown: dict[str, Shown] = {
         "recordings": len(ids),
         "made": len(tally.made),
         "already current": len(tally.current),
-        "rows made": rows,
+        "rows made": sum(tally.made.values()),
         "folder": dg.MetadataValue.path(str(store.root / name)),
     }
     if len(ids) == 1:

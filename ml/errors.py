@@ -22,3 +22,7 @@ class InputError(ValueError):
         place = ", ".join(f"{name} {value}" for name, value in (("file", file), ("record", record), ("field", field)) if value is not None)
         message = f"{place}: {problem}" if place else problem
         super().__init__(f"{message}. {remedy}" if remedy else message)
+
+
+class StopError(InputError):
+    """An ``InputError`` that every further item would meet alike (a refused key, no credit): going on is of no use."""

@@ -13,12 +13,21 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from ml.benchmarks.families import Family, parse_protocol
 from ml.errors import InputError
+from ml.vocabulary import MistakeType
 
 SETTINGS_VARIABLE = "INTERJECT_SETTINGS"
 OTHER_VARIABLES = {SETTINGS_VARIABLE, "INTERJECT_SHARED"}
 DEFAULT_FILE = Path("interject.toml")
-FLOORS = ("floor_silent", "floor_alert_every_10s", "floor_duration_timer")
+FLOORS = {
+    "floor_silent": (Family.EGO, Family.GUIDEME),
+    "floor_always_speak": (Family.EGO, Family.GUIDEME),
+    "floor_alert_every_10s": (Family.EGO, Family.GUIDEME),
+    "floor_duration_timer": (Family.EGO,),
+    "floor_always_mistake": (Family.COOK_MRE,),
+    "floor_always_correct": (Family.COOK_MRE,),
+}
 UNTUNED = "untuned_base"
 EGO_COMIST = "ego_comist"
 
@@ -34,6 +43,15 @@ class SourceKind(StrEnum):
     EGOEXO4D = "egoexo4d"
     QICD = "qicd"
     EGO_MC_BENCH = "ego_mc_bench"
+    GUIDEME = "guideme"
+    COOK_MRE = "cook_mre"
+
+
+BENCHMARK_ONLY_KINDS = (SourceKind.GUIDEME, SourceKind.COOK_MRE)
+MISTAKE_TYPES = tuple(MistakeType)
+DESCRIPTIVE_MISTAKE_TYPES = (MistakeType.PREPARATION, MistakeType.TECHNIQUE)
+DESCRIPTIVE_KINDS = (SourceKind.EGO4D_GOALSTEP, SourceKind.EGO4D_NARRATIONS, SourceKind.EGOEXO4D)
+RAW_VIDEOS = "raw_videos"
 
 
 class Source(Section):
@@ -47,8 +65,18 @@ class Source(Section):
     """Split file inside the annotations, where the dataset has several."""
     counterfactuals: bool = False
     """Whether its clean steps become EGO-CoMist pairs."""
-    mistake_types: tuple[str, ...] = ("measurement", "preparation", "technique", "temperature", "timing")
-    """Mistake types that its texts are detailed enough for; descriptive sources give preparation and technique only."""
+    mistake_types: tuple[MistakeType, ...] = MISTAKE_TYPES
+    """Mistake types that its texts are detailed enough for. The default of kinds that describe instead of instruct (ego4d_goalstep,
+    ego4d_narrations, egoexo4d) is preparation and technique."""
+    columns: dict[str, str] = Field(default_factory=dict)
+    """cook_mre: names of the fields where a release names them otherwise, e.g. {original = "recipe_step"}."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _types_of_kind(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "mistake_types" not in given and given.get("kind") in DESCRIPTIVE_KINDS:
+            return {**given, "mistake_types": DESCRIPTIVE_MISTAKE_TYPES}
+        return given
 
 
 class RawVideos(Section):
@@ -58,6 +86,10 @@ class RawVideos(Section):
     """Ticks over which size and modification time must not change."""
     tick_seconds: float = Field(20.0, gt=0, lt=60)
     """Time that one sensor tick may spend looking at files."""
+    propose_steps: bool = True
+    """Whether a video without a sidecar gets steps proposed from its narrations, marked as proposed; without, it waits for a recipe."""
+    mistake_types: tuple[MistakeType, ...] = MISTAKE_TYPES
+    """Mistake types for videos with a recipe; proposed steps get preparation and technique at most."""
 
 
 class NarrationBackend(StrEnum):
@@ -81,6 +113,8 @@ class Narration(Section):
     max_frames: int | None = Field(None, ge=1)
     """Most frames of one window."""
     max_in_flight: int = Field(8, ge=1)
+    budget_usd: float | None = Field(None, gt=0)
+    """With ``openai``: a run stops before the call that would pass it."""
     device: str = "auto"
     """``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
 
@@ -96,24 +130,70 @@ class LLM(Section):
     """``rules`` is offline, deterministic and free."""
     model: str | None = None
     base_url: str | None = None
+    """Another server that speaks the same interface, e.g. http://localhost:8000/v1 (vLLM, llama.cpp)."""
     api_key_variable: str | None = None
     """Environment variable that holds the key; default ANTHROPIC_API_KEY or OPENAI_API_KEY."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Cap of every reply in tokens; by default what each question needs. Models that think first need more."""
+    truncated_cap: int | None = Field(None, ge=1)
+    """A reply cut at its cap is asked for once more with this one; None leaves it as a row with status truncated."""
+    effort: str | None = None
+    """How hard the model thinks, in the provider's own words (low, medium, high ...); None leaves it to the provider."""
+    send_temperature: bool | None = None
+    """Whether temperature 0 is sent: newer models refuse it. By default to OpenAI-compatible servers only."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Further keys of the request body, e.g. {chat_template_kwargs = {enable_thinking = false}}."""
+    batch: bool = False
+    """Whether calls go through the provider's batch interface: half the price, within a day, collected by the sensor ``llm_batches``."""
     max_in_flight: int = Field(16, ge=1)
-    max_tokens: int = Field(512, ge=1)
+    """Most calls under way at once."""
+    requests_per_minute: float | None = Field(None, gt=0)
+    """None goes by what the provider's headers allow."""
+    tokens_per_minute: float | None = Field(None, gt=0)
+    """Input and output together; None goes by the provider's headers."""
+    timeout_s: float = Field(120.0, gt=0)
+    """Of one attempt."""
+    retry_attempts: int = Field(10, ge=1)
+    """Attempts of one call in all."""
+    retry_total_s: float = Field(300.0, gt=0)
+    """Time that one call may take, waits and attempts together, before it is an error."""
     budget_usd: float | None = Field(None, gt=0)
     """A run stops before the call that would pass it."""
     budget_calls: int | None = Field(None, gt=0)
+    """Likewise, in attempts."""
     max_failed_share: float = Field(0.2, ge=0, le=1)
-    """A stage fails when a larger share of its rows failed."""
+    """A stage fails when a larger share of its rows failed (truncated, refused, empty, unparsable, error), or when nothing came out."""
 
     @model_validator(mode="after")
     def _model_named(self) -> "LLM":
         if self.backend is not LLMBackend.RULES and not self.model:
             raise ValueError(f"backend {self.backend.value!r} needs `model`")
+        if self.batch and self.backend is LLMBackend.RULES:
+            raise ValueError("`batch` needs a provider: backend 'rules' answers at once")
         return self
 
 
+class ModelPrice(Section):
+    """USD per million tokens."""
+
+    input: float = Field(ge=0, lt=1e6)
+    output: float = Field(ge=0, lt=1e6)
+    cache_read: float | None = Field(None, ge=0, lt=1e6)
+    """Input read from the provider's prompt cache; default ``input``."""
+    cache_write: float | None = Field(None, ge=0, lt=1e6)
+    """Input written to it; default ``input``."""
+
+
+class Prices(Section):
+    prices: dict[str, ModelPrice] = Field(default_factory=dict)
+    """Prices by model name; they come before the table in ``ml.llm.prices``, which may be out of date."""
+
+
 class Stages(Section):
+    instructions: LLM = LLM()
+    """Descriptions of a source (Goal-Step, keysteps) filtered to cooking and turned into instructions."""
+    proposed_steps: LLM = LLM(max_tokens=4000)
+    """Steps of raw videos without a recipe, from their narrations; a reply lists the steps of ten minutes."""
     attributes: LLM = LLM()
     counterfactuals: LLM = LLM()
     feedback_timestamps: LLM = LLM()
@@ -148,6 +228,15 @@ class Selection(Section):
     balance: bool = True
 
 
+class Review(Section):
+    """What people are asked about."""
+
+    size: int = Field(500, ge=1)
+    """Pairs in the sample."""
+    seed: int = 0
+    """Another seed draws other pairs; answers to the former ones are kept."""
+
+
 class Mix(Section):
     weights: dict[str, float]
     """Share of draws by dataset: ``ego_comist``, or a kind of source (all sources of the kind together)."""
@@ -176,17 +265,120 @@ class Experiment(Section):
     device: str = "auto"
 
 
+class AssistantKind(StrEnum):
+    BY_BENCHMARK = "by_benchmark"
+    """turn_based on EGO-MC-Bench, per_second on GuideMe, single_clip on Cook-MRE."""
+    TURN_BASED = "turn_based"
+    NARRATION = "narration"
+    PER_SECOND = "per_second"
+    SINGLE_CLIP = "single_clip"
+
+
+class AssistantBackend(StrEnum):
+    LLM = "llm"
+    TRANSFORMERS = "transformers"
+    EMBEDDED = "embedded"
+
+
+_FAMILIES = {
+    AssistantKind.BY_BENCHMARK: tuple(Family),
+    AssistantKind.TURN_BASED: (Family.EGO,),
+    AssistantKind.NARRATION: (Family.EGO,),
+    AssistantKind.PER_SECOND: (Family.GUIDEME,),
+    AssistantKind.SINGLE_CLIP: (Family.COOK_MRE,),
+}
+
+
+class Assistant(Section):
+    """A general model that is asked; streaming checkpoints are ``experiments``."""
+
+    kind: AssistantKind = AssistantKind.BY_BENCHMARK
+    backend: AssistantBackend = AssistantBackend.LLM
+    """``llm``: the server of ``llm``; ``transformers``: a local vision-language chat model; ``embedded`` knows the sample kitchen only:
+    it answers single clips and narrates."""
+    llm: LLM = LLM()
+    """Server, model, budget and pace, as for a stage; the model must take images."""
+    model: str | None = None
+    """For ``transformers``: folder or name."""
+    device: str = "auto"
+    """For ``transformers``: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
+    helper: LLM = LLM()
+    """For ``narration``: the language model that judges the narrations."""
+    units_at_once: int = Field(8, ge=1)
+    """Recordings, videos or samples that are asked about side by side over HTTP; a local model takes one at a time."""
+    detailed_prompt: bool = True
+    """For turns: the prompt with the mistake types spelled out, or the simple one (for smaller models)."""
+    interval_s: float = Field(5.0, gt=0)
+    """For turns: seconds between two questions."""
+    history_s: float = Field(120.0, gt=0)
+    """For turns: seconds of the step that are shown."""
+    frames_per_second: float = Field(2.0, gt=0)
+    max_images: int = Field(32, ge=1)
+    """Most pictures in one question of a turn."""
+    window_images: int = Field(60, ge=1)
+    """Most pictures in one question of GuideMe, one a second before that."""
+    box: tuple[int, int] = (448, 448)
+    """Width and height that pictures are fitted into, in shape."""
+    max_tokens: int = Field(512, ge=1)
+    """Cap of a reply."""
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> "Assistant":
+        match self.backend:
+            case AssistantBackend.LLM if self.llm.backend is LLMBackend.RULES:
+                raise ValueError("backend 'llm' needs `llm` with a backend and a model")
+            case AssistantBackend.TRANSFORMERS if not self.model:
+                raise ValueError("backend 'transformers' needs `model`")
+            case _ if self.kind is AssistantKind.NARRATION and self.helper.backend is LLMBackend.RULES:
+                raise ValueError("kind 'narration' needs `helper`, the language model that judges narrations")
+            case AssistantBackend.EMBEDDED if self.kind in (AssistantKind.TURN_BASED, AssistantKind.PER_SECOND):
+                raise ValueError(f"the embedded model cannot be {self.kind.value}: it narrates and answers single clips")
+        return self
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Benchmarks that it can take part in."""
+        if self.backend is AssistantBackend.EMBEDDED and self.kind is AssistantKind.BY_BENCHMARK:
+            return (Family.COOK_MRE,)
+        return _FAMILIES[self.kind]
+
+
+class GuideMeProfile(StrEnum):
+    """Readings of what the paper leaves open, see ``ml.benchmarks.guideme.options``."""
+
+    OFFICIAL = "official"
+    DEVELOPMENT = "development"
+    PAPER_LITERAL = "paper_literal"
+
+
 class Benchmarks(Section):
-    experiments: tuple[str, ...] = (*FLOORS, UNTUNED, "comist_plus")
-    """Floors, the untuned base and tuned experiments, in leaderboard order."""
+    experiments: tuple[str, ...] = (*FLOORS, UNTUNED, "comist_plus", "embedded_clips")
+    """Floors, the untuned base, tuned experiments and assistants, in leaderboard order."""
     protocols: tuple[str, ...] = (
         "kitchen_steps.per_step",
         "kitchen_steps_unseen.per_step",
         "kitchen_ego_mc_bench.per_step",
         "kitchen_ego_mc_bench.full_recipe",
         "kitchen_ego_mc_bench_unseen.per_step",
+        "kitchen_guideme.anchor",
+        "kitchen_cook_mre.default",
+        "kitchen_cook_mre.hint",
     )
-    """``<benchmark>.<per_step|full_recipe>``."""
+    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.<dense|anchor>`` with ``-own``, ``-none``, ``-window30``, ``-every0.5``,
+    ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``."""
+
+    judge: LLM = LLM()
+    """Language model that judges answers of GuideMe (0..5) and Cook-MRE (three yes/no criteria). With ``rules`` nothing is judged:
+    GuideMe has no Score, and Cook-MRE's answers are read for their yes or no alone."""
+    guideme_profile: GuideMeProfile = GuideMeProfile.DEVELOPMENT
+    """``official`` for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
+
+    @field_validator("protocols")
+    @classmethod
+    def _named_rightly(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            parse_protocol(name)
+        return value
 
 
 class ExecutorKind(StrEnum):
@@ -226,6 +418,8 @@ def _default_sources() -> dict[str, Source]:
         ),
         "kitchen_qicd": Source(kind=SourceKind.QICD, annotations=kitchen / "qicd", videos=kitchen / "qicd"),
         "kitchen_ego_mc_bench": Source(kind=SourceKind.EGO_MC_BENCH, annotations=kitchen / "ego_mc_bench", videos=kitchen / "ego_mc_bench"),
+        "kitchen_guideme": Source(kind=SourceKind.GUIDEME, annotations=kitchen / "guideme", videos=kitchen / "ego_mc_bench"),
+        "kitchen_cook_mre": Source(kind=SourceKind.COOK_MRE, annotations=kitchen / "cook_mre", videos=kitchen / "captaincook4d"),
     }
 
 
@@ -235,6 +429,10 @@ def _default_mixes() -> dict[str, Mix]:
 
 def _default_experiments() -> dict[str, Experiment]:
     return {"comist_plus": Experiment(mix="comist_plus")}
+
+
+def _default_assistants() -> dict[str, Assistant]:
+    return {"embedded_clips": Assistant(kind=AssistantKind.SINGLE_CLIP, backend=AssistantBackend.EMBEDDED)}
 
 
 class Settings(BaseSettings):
@@ -259,12 +457,16 @@ class Settings(BaseSettings):
     """Further sources by name; the sample kitchen's own come on their own."""
     raw_videos: RawVideos = RawVideos()
     narration: Narration = Narration()
+    llm: Prices = Prices()
     stages: Stages = Stages()
     counterfactuals: Counterfactuals = Counterfactuals()
     embeddings: Embeddings = Embeddings()
     selection: Selection = Selection()
+    review: Review = Review()
     mixes: dict[str, Mix] = Field(default_factory=_default_mixes)
     experiments: dict[str, Experiment] = Field(default_factory=_default_experiments)
+    assistants: dict[str, Assistant] = Field(default_factory=_default_assistants)
+    """General models that benchmarks ask, by name."""
     benchmarks: Benchmarks = Benchmarks()
     compute: ComputeClasses = ComputeClasses()
 
@@ -281,17 +483,33 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _names_resolve(self) -> "Settings":
-        known = {EGO_COMIST, *SourceKind}
+        known = {EGO_COMIST, *SourceKind} - set(BENCHMARK_ONLY_KINDS)
         for name, mix in self.mixes.items():
             if unknown := sorted(mix.weights.keys() - known):
                 raise ValueError(f"mixes.{name}.weights: no dataset {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
         for name, experiment in self.experiments.items():
             if experiment.mix not in self.mixes:
                 raise ValueError(f"experiments.{name}.mix: no mix {experiment.mix!r}; allowed: {', '.join(sorted(self.mixes))}")
-        allowed = {*FLOORS, UNTUNED, *self.experiments}
+        if twice := sorted({*FLOORS, UNTUNED, *self.experiments} & self.assistants.keys()):
+            raise ValueError(f"assistants.{twice[0]}: the name is taken by an experiment or a floor")
+        allowed = {*FLOORS, UNTUNED, *self.experiments, *self.assistants}
         if unknown_experiments := [name for name in self.benchmarks.experiments if name not in allowed]:
             raise ValueError(f"benchmarks.experiments: no {unknown_experiments[0]!r}; allowed: {', '.join(sorted(allowed))}")
         return self
+
+    def takes_part(self, experiment: str, protocol: str) -> bool:
+        """Whether an experiment (floor, checkpoint, assistant) can be run under a protocol."""
+        family = parse_protocol(protocol).family
+        if experiment in FLOORS:
+            return family in FLOORS[experiment]
+        if experiment in self.assistants:
+            return family in self.assistants[experiment].families
+        return family is Family.EGO
+
+    def benchmark_runs(self) -> list[tuple[str, str]]:
+        """(experiment, protocol) of every run that the benchmarks' settings ask for."""
+        chosen = self.benchmarks
+        return [(e, p) for e in chosen.experiments for p in chosen.protocols if self.takes_part(e, p)]
 
     def all_sources(self) -> dict[str, Source]:
         """Sources that are on, with absolute folders."""
@@ -302,6 +520,20 @@ class Settings(BaseSettings):
             )
             for name, source in chosen.items()
         }
+
+    def mistake_types(self, source: str, *, is_proposed: bool = False) -> tuple[MistakeType, ...]:
+        """Mistake types for the steps of a source that is on (or ``raw_videos``); none for any other."""
+        if source == RAW_VIDEOS:
+            types = self.raw_videos.mistake_types
+        else:
+            chosen = self.all_sources().get(source)
+            types = () if chosen is None else chosen.mistake_types
+        return tuple(one for one in types if one in DESCRIPTIVE_MISTAKE_TYPES) if is_proposed else types
+
+    @property
+    def review_log(self) -> Path:
+        """File of people's answers."""
+        return self.data / "review" / "answers.sqlite"
 
     def path(self, relative: Path) -> Path:
         return (self.data.absolute() / relative.expanduser()).absolute()

@@ -69,4 +69,12 @@ class Status(StrEnum):
     INCONSISTENT = "inconsistent"
     NEVER_APPARENT = "never_apparent"  # the answer None: the mistake does not become visible
     OVER_BUDGET = "over_budget"
+    IN_BATCH = "in_batch"  # sent to the provider's batch interface: the reply is to come
     ERROR = "error"
+
+
+# Replies of no use, as against answers that were read and judged (off_list, inconsistent, not_applicable ...). They count towards a stage's
+# allowed share of failures and are what is asked again on request.
+FAILED = (Status.TRUNCATED, Status.REFUSED, Status.EMPTY, Status.UNPARSABLE, Status.ERROR)
+# Rows that are not made yet: a table never holds them.
+UNMADE = (Status.OVER_BUDGET, Status.IN_BATCH)

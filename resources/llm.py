@@ -1,6 +1,7 @@
-"""The language model of each LLM stage, with its reply cache and budget, as the settings name it."""
+"""The language model of each LLM stage, with its reply cache, budget, pace and retries, as the settings name them."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,14 @@ import dagster as dg
 from ml.errors import InputError
 from ml.llm.stage import Rules
 from ml.llm_stages import llm_stage
-from ml.settings import LLM, LLMBackend
+from ml.settings import LLM, LLMBackend, Settings
 from resources.settings import PlatformSettings
 
 if TYPE_CHECKING:
+    from ml.llm.backends.anthropic_backend import AnthropicBackend
+    from ml.llm.backends.openai_backend import OpenAIBackend
+    from ml.llm.batches import Batches
+    from ml.llm.cache import ReplyCache
     from ml.llm.client import Client
 
 KEY_VARIABLES = {LLMBackend.ANTHROPIC: "ANTHROPIC_API_KEY", LLMBackend.OPENAI: "OPENAI_API_KEY"}
@@ -23,44 +28,116 @@ class LanguageModels(dg.ConfigurableResource):
 
     data: str
 
-    def client(self, stage: str) -> "Client":
-        declared = llm_stage(stage)
-        return open_client(declared.settings(PlatformSettings().values), Path(self.data) / "llm_cache", declared.rules())
+    def client(self, stage: str, *, retry_failed: bool = False) -> "Client | Batches":
+        """A client, or batches where the stage's settings say so; both have ``run``, ``usage`` and ``report``."""
+        declared, settings = llm_stage(stage), PlatformSettings().values
+        chosen = declared.settings(settings)
+        if chosen.batch:
+            return open_batches(chosen, self.cache, settings, retry_failed=retry_failed)
+        return open_client(chosen, self.cache, settings, declared.rules(), retry_failed=retry_failed)
 
-    def with_usage(self, result: dg.MaterializeResult, client: "Client") -> dg.MaterializeResult:
-        """The result with what its model calls used: calls, cache hits, tokens by kind, money, retries, outcomes."""
-        spent = {key.replace("_", " "): value for key, value in client.report().items() if value is not None}
-        return dg.MaterializeResult(metadata={**(result.metadata or {}), **spent})
+    @property
+    def cache(self) -> "ReplyCache":
+        return reply_cache(Path(self.data))
 
 
-def open_client(chosen: LLM, cache: Path, rules: Rules | None = None) -> "Client":
+def reply_cache(data: Path) -> "ReplyCache":
+    """The one file of paid replies and of batches below a data folder."""
+    from ml.llm.cache import ReplyCache
+
+    return ReplyCache(data / "llm_cache" / "replies.sqlite")
+
+
+def spend_metadata(report: Mapping[str, float | int | str | None]) -> dict[str, float | int | str]:
+    """What model calls used, as asset metadata: calls, cache hits, tokens by kind, money, retries, outcomes."""
+    return {key.replace("_", " "): value for key, value in report.items() if value is not None}
+
+
+def open_client(
+    chosen: LLM,
+    cache: "ReplyCache | None",
+    settings: Settings,
+    rules: Rules | None = None,
+    *,
+    retry_failed: bool = False,
+    needs_key: bool = True,
+) -> "Client":
     """A client for one stage; its budget is that of the run, ``rules`` are its offline answers.
 
-    Raises ``InputError`` where the key's variable is not set.
+    Raises ``InputError`` where the key's variable is not set, unless ``needs_key`` is false, as for a client that only estimates.
     """
+    from ml.llm.backends.rules import RulesBackend
     from ml.llm.budget import Budget
-    from ml.llm.cache import ReplyCache
     from ml.llm.client import Client
     from ml.llm.limits import Limits
+    from ml.llm.prices import own_prices
+    from ml.llm.retries import RetryPolicy
 
-    budget = Budget(chosen.budget_usd, chosen.budget_calls)
-    limits = Limits(in_flight=chosen.max_in_flight)
-    replies = ReplyCache(cache / "replies.sqlite")
+    if chosen.backend is LLMBackend.RULES:
+        return Client(RulesBackend(rules or {}))
+    return Client(
+        open_backend(chosen, needs_key=needs_key),
+        cache,
+        budget=Budget(chosen.budget_usd, chosen.budget_calls),
+        prices=own_prices(settings.llm.prices),
+        limits=Limits(chosen.max_in_flight, chosen.requests_per_minute, chosen.tokens_per_minute, chosen.timeout_s),
+        retry=RetryPolicy(total_s=chosen.retry_total_s, attempts=chosen.retry_attempts),
+        retry_failed=retry_failed,
+        max_tokens=chosen.max_tokens,
+        truncated_cap=chosen.truncated_cap,
+    )
+
+
+def open_batches(chosen: LLM, cache: "ReplyCache", settings: Settings, *, retry_failed: bool = False) -> "Batches":
+    """The batch side of a stage's backend. Raises ``InputError`` where the key's variable is not set."""
+    from ml.llm.backends.anthropic_backend import AnthropicBackend
+    from ml.llm.backends.anthropic_batches import AnthropicBatches
+    from ml.llm.backends.openai_batches import OpenAIBatches
+    from ml.llm.batches import Batches
+    from ml.llm.budget import Budget
+    from ml.llm.prices import own_prices
+
+    backend = open_backend(chosen)
+    return Batches(
+        AnthropicBatches(backend) if isinstance(backend, AnthropicBackend) else OpenAIBatches(backend),
+        cache,
+        budget=Budget(chosen.budget_usd, chosen.budget_calls),
+        prices=own_prices(settings.llm.prices),
+        retry_failed=retry_failed,
+        max_tokens=chosen.max_tokens,
+        truncated_cap=chosen.truncated_cap,
+    )
+
+
+def open_backend(chosen: LLM, *, needs_key: bool = True) -> "AnthropicBackend | OpenAIBackend":
+    """The provider's model. A server of one's own is a provider of its own, so that two that serve one name are two models."""
+    key = _key(chosen) if needs_key else "none"
     match chosen.backend:
-        case LLMBackend.RULES:
-            from ml.llm.backends.rules import RulesBackend
-
-            return Client(RulesBackend(rules or {}))
         case LLMBackend.ANTHROPIC:
             from ml.llm.backends.anthropic_backend import AnthropicBackend
 
-            anthropic = AnthropicBackend(chosen.model or "", api_key=_key(chosen), base_url=chosen.base_url)
-            return Client(anthropic, replies, budget=budget, limits=limits)
+            return AnthropicBackend(
+                chosen.model or "",
+                api_key=key,
+                base_url=chosen.base_url,
+                send_temperature=bool(chosen.send_temperature),
+                effort=chosen.effort,
+                extra=chosen.extra,
+            )
         case LLMBackend.OPENAI:
             from ml.llm.backends.openai_backend import OpenAIBackend
 
-            openai = OpenAIBackend(chosen.model or "", api_key=_key(chosen), base_url=chosen.base_url)
-            return Client(openai, replies, budget=budget, limits=limits)
+            effort = {} if chosen.effort is None else {"reasoning_effort": chosen.effort}
+            return OpenAIBackend(
+                chosen.model or "",
+                api_key=key,
+                base_url=chosen.base_url,
+                provider=chosen.base_url or "openai",
+                send_temperature=chosen.send_temperature is not False,
+                extra={**effort, **chosen.extra},
+            )
+        case LLMBackend.RULES:
+            raise InputError("the rules have no provider", field="backend", remedy="Use 'anthropic' or 'openai'")
 
 
 def _key(chosen: LLM) -> str | None:

@@ -19,6 +19,13 @@ class NarratorModel(dg.ConfigurableResource):
             self._narrator = open_narrator(PlatformSettings().values)
         return self._narrator
 
+    def spend(self) -> dict[str, float | int | str]:
+        """What its calls used so far, as asset metadata; nothing for a model that runs here."""
+        from ml.narration.openai_backend import ClientBackend
+        from resources.llm import spend_metadata
+
+        return spend_metadata(self._narrator.report()) if isinstance(self._narrator, ClientBackend) else {}
+
 
 def open_narrator(settings: Settings) -> Narrator:
     """Open the narrator of the settings. Raises ``InputError`` where its model is not named or not there."""
@@ -39,7 +46,7 @@ def open_narrator(settings: Settings) -> Narrator:
         case NarrationBackend.OPENAI:
             from ml.narration.openai_backend import ClientBackend
             from ml.settings import LLM, LLMBackend
-            from resources.llm import open_client
+            from resources.llm import open_client, reply_cache
 
             llm = LLM(
                 backend=LLMBackend.OPENAI,
@@ -47,8 +54,9 @@ def open_narrator(settings: Settings) -> Narrator:
                 base_url=chosen.base_url,
                 api_key_variable=chosen.api_key_variable,
                 max_in_flight=chosen.max_in_flight,
+                budget_usd=chosen.budget_usd,
             )
-            return ClientBackend(open_client(llm, settings.data / "llm_cache"), plan)
+            return ClientBackend(open_client(llm, reply_cache(settings.data), settings), plan)
 
 
 def _model(chosen: Narration) -> str:

@@ -1,7 +1,7 @@
 """Bulk work through a provider's batch interface at half price: submit, remember, collect. The provider's side is in ``backends``.
 
-What was sent is remembered in the reply cache's own file, and results land in the same cache under the same keys: a client that runs the
-same requests afterwards finds them. A process that waits for a batch need not live; any later one collects.
+What was sent is remembered in the reply cache's own file (``ml.llm.batch_book``), and results land in the same cache under the same keys:
+a client that runs the same requests afterwards finds them. A process that waits for a batch need not live; any later one collects.
 """
 
 import time
@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from ml.errors import InputError
-from ml.llm.backends.anthropic_batches import MOST_BYTES, MOST_REQUESTS, AnthropicBatches, BatchResult, BatchView
+from ml.llm.backends.batching import BatchProvider, BatchResult, BatchView
+from ml.llm.batch_book import BatchBook, OpenBatch, custom_id
 from ml.llm.budget import Budget
-from ml.llm.cache import ReplyCache, cache_key, store
+from ml.llm.cache import ReplyCache
 from ml.llm.calls import Answer
+from ml.llm.follow_ups import Turn, turns
 from ml.llm.images import prepare
 from ml.llm.outcomes import judge
 from ml.llm.prices import BATCH_SHARE, FREE, Price, price_of
@@ -23,7 +25,6 @@ from ml.llm.tokens import ceiling
 from ml.vocabulary import Status
 
 _CLOCKS_APART_S = 600.0  # provider's clock against ours
-_LIFE_S = 26 * 3600.0  # a batch ends within 24 hours, one way or another
 _AT_ONCE = 500
 
 
@@ -44,6 +45,7 @@ class Standing:
     batch_id: str
     native_id: str | None
     has_ended: bool
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,26 +63,34 @@ class Collected:
 
 
 class Batches:
-    """The batches of one backend and model. It has a client's ``run``, ``model`` and ``usage``, so a stage may use either.
+    """The batches of one backend and model. It has a client's ``run``, ``model``, ``usage`` and ``report``, so a stage may use either.
 
-    A worst case at half price counts against ``budget`` when it is sent.
+    A worst case at half price counts against ``budget`` when it is sent. ``usage`` and ``report`` tell what collected batches cost for
+    requests that were run here, each batch item once over all processes: ``settle`` marks what was told.
     """
 
     def __init__(
         self,
-        provider: AnthropicBatches,
+        provider: BatchProvider,
         cache: ReplyCache,
         *,
         budget: Budget | None = None,
         prices: Mapping[str, Price] | None = None,
         retry_failed: bool = False,
-        most_requests: int = MOST_REQUESTS,
+        max_tokens: int | None = None,
+        truncated_cap: int | None = None,
+        most_requests: int | None = None,
     ) -> None:
         self.backend, self.cache = provider.backend, cache
         self.price = price_of(provider.backend.model, prices)
+        self.max_tokens, self.truncated_cap = max_tokens, truncated_cap
+        self._book = BatchBook(cache, provider.backend)
         self._provider, self._budget = provider, budget or Budget()
-        self._retry_failed, self._most_requests = retry_failed, most_requests
-        self._usage = NOTHING_USED
+        self._retry_failed, self._most_requests = retry_failed, most_requests or provider.most_requests
+        self._told: dict[str, Usage] = {}
+        self._sent: set[str] = set()
+        self._outcomes: Counter[Status] = Counter()
+        self._cached = 0
         if self._budget.max_money_usd is not None and self.price is None:
             raise InputError("a money budget needs the model's price, which is unknown", record=self.model, field="llm.prices")
 
@@ -90,100 +100,144 @@ class Batches:
 
     @property
     def usage(self) -> Usage:
-        """What the batches collected so far by this object cost."""
-        return self._usage
+        """What batches cost for the requests that were run here and that no earlier run has told."""
+        return sum(self._told.values(), NOTHING_USED)
+
+    def report(self) -> dict[str, float | int | str | None]:
+        """Figures for an asset's metadata, as a client's."""
+        used = self.usage
+        return {
+            "model": self.model,
+            "calls": used.calls,
+            "retries": 0,
+            "cache_hits": self._cached - len(self._told),
+            "input_tokens": used.input_tokens,
+            "cache_read_tokens": used.cache_read_tokens,
+            "cache_write_tokens": used.cache_write_tokens,
+            "output_tokens": used.output_tokens,
+            "money_usd": used.money_usd if self.price is not None else None,
+            "sent_to_batch": len(self._sent),
+            **{f"outcome_{status.value}": count for status, count in sorted(self._outcomes.items())},
+        }
 
     def run(self, requests: Sequence[Request], progress: Callable[[int, int], None] | None = None) -> list[Reply]:
-        """Sends what is missing and gives what is there; the rest is ``waiting``. Call again once the batch was collected."""
-        self.submit(requests)
-        replies = self.replies(requests)
+        """Sends what is missing and gives what is there; the rest is ``in_batch``. Call again once the batch was collected."""
+        _, left_out = self._submit(requests)
+        replies = self.replies(requests, left_out)
+        self._outcomes.update(reply.status for reply in replies)
         if progress is not None:
-            progress(sum(reply.status is not Status.WAITING for reply in replies), len(replies))
+            progress(sum(reply.status is not Status.IN_BATCH for reply in replies), len(replies))
         return replies
 
     def submit(self, requests: Sequence[Request]) -> Submission:
         """Uploads what is neither paid for nor on its way. Raises InputError, before any upload, where two requests have one key."""
-        doubles = [key for key, count in Counter(request.key for request in requests).items() if count > 1]
-        if doubles:
-            raise InputError(f"{len(doubles)} keys stand twice, so that one row would overwrite another", record=doubles[0], field="key")
-        keys = {request.key: cache_key(request, self.backend) for request in requests}
-        stored = self.cache.get(keys.values())
-        if self._retry_failed:
-            stored = {key: answer for key, answer in stored.items() if judge(answer).status is Status.OK}
-        on_the_way, hopeless = self._remembered()
-        left_out: Counter[str] = Counter()
-        todo: dict[str, Request] = {}
-        cached = waiting = 0
-        for request in requests:
-            key = keys[request.key]
-            if key in stored:
-                cached += 1
-            elif key in on_the_way:
-                waiting += 1
-            elif key in hopeless and not self._retry_failed:
-                left_out[f"refused unchanged before: {hopeless[key]}"] += 1
-            elif key not in todo:
-                if (problem := self._hold(request)) is not None:
-                    left_out[problem] += 1
-                    continue
-                try:
-                    todo[key] = self._fitting(request)
-                except InputError as error:
-                    left_out[str(error)] += 1
-        for part in self._parts(todo):
-            self._upload(part)
-        return Submission(len(todo), cached, waiting, dict(left_out))
+        return self._submit(requests)[0]
+
+    def open_batches(self) -> list[str]:
+        """Our ids of the batches that are on their way."""
+        return [one.batch_id for one in self._book.open()]
+
+    def settle(self) -> None:
+        """What ``usage`` tells was told: no later run counts it again."""
+        self._book.told(self._told)
+        self._told.clear()
 
     def look(self) -> list[Standing]:
         """Asks the provider about every open batch of this model; cheap enough for a sensor. Settles uploads whose fate was unknown."""
         standings = []
-        for batch_id, native_id, state, submitted_at in self._open():
-            if state == "uploading":
-                native_id = self._find_upload(batch_id, submitted_at)
-                if native_id is None:
-                    continue
-            standings.append(Standing(batch_id, native_id, self._provider.look(native_id).has_ended))
+        for one in self._book.open():
+            native_id = one.native_id or self._find_upload(one)
+            if native_id is not None:
+                seen = self._provider.look(native_id)
+                standings.append(Standing(one.batch_id, native_id, seen.has_ended, seen.problem))
         return standings
 
-    def collect(self) -> list[Collected]:
-        """Takes the results of every batch that has ended into the cache. Safe to repeat, also after a kill half-way."""
-        collected = [self._collect(one.batch_id, one.native_id or "") for one in self.look() if one.has_ended]
-        for one in collected:
-            self._usage += one.usage
+    def collect(self, until: Callable[[], bool] = lambda: False) -> list[Collected]:
+        """Takes the results of every batch that has ended into the cache. Safe to repeat, also after a kill half-way.
+
+        ``until`` is asked before each batch; the rest is left for the next time once it is true.
+        """
+        collected = []
+        for one in self.look():
+            if until():
+                break
+            if one.has_ended:
+                collected.append(self._collect(one))
         return collected
 
-    def replies(self, requests: Sequence[Request]) -> list[Reply]:
-        """What is known of each request, in order, without any call: a reply, ``waiting``, or ``error`` with the batch's reason."""
-        keys = [cache_key(request, self.backend) for request in requests]
-        stored = self.cache.get(keys)
-        on_the_way, _ = self._remembered()
-        failed = dict(
-            self.cache.rows(
-                "SELECT i.cache_key, i.outcome || ': ' || coalesce(i.reason, '') FROM batch_items i JOIN batches b USING (batch_id) "
-                "WHERE b.provider = ? AND b.model = ? AND i.outcome IS NOT NULL AND i.outcome <> 'succeeded' ORDER BY b.submitted_at",
-                (self.backend.provider, self.model),
-            )
-        )
+    def replies(self, requests: Sequence[Request], left_out: Mapping[str, tuple[Status, str]] | None = None) -> list[Reply]:
+        """What is known of each request, in order, without any call: a reply, ``in_batch``, or ``error`` with the batch's reason."""
+        stands = self._stand(requests)
+        on_the_way, hopeless, lost = self._book.on_the_way(), self._book.hopeless(), self._book.lost()
+        self._count(stands)
         replies = []
-        for request, key in zip(requests, keys, strict=True):
-            if key in stored:
-                answer = judge(stored[key])
+        for request, one in zip(requests, stands, strict=True):
+            status, reason = Status.IN_BATCH, "not sent yet"
+            if one.answer is not None:
+                answer = judge(one.answer)
                 replies.append(
                     Reply(request.key, answer.status, answer.text, answer.reason, NOTHING_USED, True, answer.model or self.model)
                 )
-            elif key in on_the_way:
-                replies.append(Reply(request.key, Status.WAITING, None, f"in batch {on_the_way[key]}", model=self.model))
-            elif key in failed:
-                replies.append(Reply(request.key, Status.ERROR, None, failed[key], model=self.model))
-            else:
-                replies.append(Reply(request.key, Status.WAITING, None, "not sent yet", model=self.model))
+                continue
+            if one.key in on_the_way:
+                reason = f"in batch {on_the_way[one.key]}"
+            elif left_out and one.key in left_out:
+                status, reason = left_out[one.key]
+            elif one.key in hopeless:
+                status, reason = Status.ERROR, hopeless[one.key]
+            elif one.key in lost:
+                status, reason = Status.ERROR, lost[one.key]
+            replies.append(Reply(request.key, status, None, reason, model=self.model))
         return replies
+
+    def _stand(self, requests: Sequence[Request]) -> list[Turn]:
+        capped = [request if self.max_tokens is None else replace(request, max_tokens=self.max_tokens) for request in requests]
+        return turns(capped, self.backend, self.cache.get, truncated_cap=self.truncated_cap, retry_failed=self._retry_failed)
+
+    def _submit(self, requests: Sequence[Request]) -> tuple[Submission, dict[str, tuple[Status, str]]]:
+        doubles = [key for key, count in Counter(request.key for request in requests).items() if count > 1]
+        if doubles:
+            raise InputError(f"{len(doubles)} keys stand twice, so that one row would overwrite another", record=doubles[0], field="key")
+        on_the_way, hopeless = self._book.on_the_way(), self._book.hopeless()
+        left_out: dict[str, tuple[Status, str]] = {}
+        todo: dict[str, tuple[Request, Request]] = {}
+        reasons: Counter[str] = Counter()
+        cached = waiting = 0
+        for one in self._stand(requests):
+            if one.answer is not None:
+                cached += 1
+            elif one.key in on_the_way:
+                waiting += 1
+            elif one.key in hopeless and not self._retry_failed:
+                left_out[one.key] = (Status.ERROR, f"not sent again: {hopeless[one.key]}")
+            elif one.key not in todo and one.key not in left_out:
+                try:
+                    fitting = self._fitting(one.request)
+                except InputError as error:
+                    left_out[one.key] = (Status.ERROR, str(error))
+                else:
+                    if (problem := self._hold(one.request)) is None:
+                        todo[one.key] = (one.request, fitting)
+                    else:
+                        left_out[one.key] = (Status.OVER_BUDGET, f"over budget: {problem}")
+            if one.key in left_out:
+                reasons[left_out[one.key][1]] += 1
+        for part in self._parts({key: fitting for key, (_, fitting) in todo.items()}):
+            self._upload(part)
+        self._sent.update(todo)
+        return Submission(len(todo), cached, waiting, dict(reasons)), left_out
+
+    def _count(self, stands: Sequence[Turn]) -> None:
+        """Notes what answers cost that came by batch and were not told yet; a follow-up counts with the replies that led to it."""
+        costs = {one.key: one.before + one.answer.usage for one in stands if one.answer is not None}
+        self._cached += len(costs)
+        self._told |= {key: costs[key] for key in self._book.untold(costs)}
 
     def _hold(self, request: Request) -> str | None:
         worst = (self.price or FREE).worst(ceiling(request, self.backend.image_limits), request.max_tokens, BATCH_SHARE)
         hold = self._budget.hold(worst)
         if isinstance(hold, str):
-            return f"over budget: {hold}"
+            return hold
         self._budget.settle_uncertain(hold)  # what it really cost is known to whoever collects
         return None
 
@@ -197,7 +251,7 @@ class Batches:
         size = 0
         for key, request in todo.items():
             length = self._provider.size(request)
-            if not parts or len(parts[-1]) >= self._most_requests or size + length > MOST_BYTES:
+            if not parts or len(parts[-1]) >= self._most_requests or size + length > self._provider.most_bytes:
                 parts.append({})
                 size = 0
             parts[-1][key] = request
@@ -206,124 +260,62 @@ class Batches:
 
     def _upload(self, part: Mapping[str, Request]) -> None:
         batch_id = uuid4().hex
-        with self.cache.transaction() as connection:  # before the upload, so that a kill in between leaves a trace
-            connection.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, NULL, 'uploading', ?, NULL)",
-                (batch_id, self.backend.provider, self.model, time.time()),
-            )
-            connection.executemany(
-                "INSERT INTO batch_items VALUES (?, ?, ?, ?, ?, NULL, NULL)",
-                [(custom_id(key), batch_id, key, request.key, request.task) for key, request in part.items()],
-            )
+        self._book.begin(batch_id, part)
         try:
-            native_id = self._provider.upload([(custom_id(key), request) for key, request in part.items()])
+            native_id = self._provider.upload([(custom_id(key), request) for key, request in part.items()], batch_id)
         except InputError:
-            self._forget(batch_id)
+            self._book.forget(batch_id)
             raise
-        self._set(batch_id, "open", native_id)
+        self._book.opened(batch_id, native_id)
 
-    def _find_upload(self, batch_id: str, submitted_at: float) -> str | None:
-        """The provider's id of a batch whose upload was cut off: one that we do not know, of its size and time; else None."""
-        total = self.cache.rows("SELECT count(*) FROM batch_items WHERE batch_id = ?", (batch_id,))[0][0]
-        known = {row[0] for row in self.cache.rows("SELECT native_id FROM batches WHERE native_id IS NOT NULL")}
+    def _find_upload(self, lost: OpenBatch) -> str | None:
+        """The provider's id of a batch whose upload was cut off: with its label, else one that we do not know, of its size and time."""
+        total, known = self._book.size(lost.batch_id), self._book.native_ids()
 
         def fits(seen: BatchView) -> bool:
-            return seen.native_id not in known and seen.total == total and abs(seen.created_at - submitted_at) < _CLOCKS_APART_S
+            if seen.label is not None:
+                return seen.label == lost.batch_id
+            return seen.native_id not in known and seen.total == total and abs(seen.created_at - lost.submitted_at) < _CLOCKS_APART_S
 
         match = [seen for seen in self._provider.recent() if fits(seen)]
         if match:
-            native_id = min(match, key=lambda seen: abs(seen.created_at - submitted_at)).native_id
-            self._set(batch_id, "open", native_id)
+            native_id = min(match, key=lambda seen: abs(seen.created_at - lost.submitted_at)).native_id
+            self._book.opened(lost.batch_id, native_id)
             return native_id
-        if time.time() - submitted_at > _CLOCKS_APART_S:
-            self._forget(batch_id)
+        if time.time() - lost.submitted_at > _CLOCKS_APART_S:
+            self._book.forget(lost.batch_id)
         return None
 
-    def _collect(self, batch_id: str, native_id: str) -> Collected:
-        items = {
-            row[0]: row[1:]
-            for row in self.cache.rows(
-                "SELECT custom_id, cache_key, task, outcome, reason FROM batch_items WHERE batch_id = ?", (batch_id,)
-            )
-        }
+    def _collect(self, ended: Standing) -> Collected:
+        items = self._book.items(ended.batch_id)
         counts: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         spent = NOTHING_USED
-        results: list[BatchResult] = []
+        waiting: list[tuple[BatchResult, str, str, Answer | None]] = []
 
-        def keep() -> None:
+        def take(result: BatchResult) -> None:
             nonlocal spent
-            with self.cache.transaction() as connection:
-                for result in results:
-                    key, task, _, _ = items[result.custom_id]
-                    if result.answer is not None:
-                        answer = self._priced(result.answer)
-                        spent += answer.usage
-                        store(connection, key, task, self.backend.provider, self.model, answer, replace=self._retry_failed)
-                    connection.execute(
-                        "UPDATE batch_items SET outcome = ?, reason = ? WHERE custom_id = ? AND batch_id = ?",
-                        (result.outcome, result.reason, result.custom_id, batch_id),
-                    )
-            results.clear()
-
-        seen: set[str] = set()
-        for result in self._provider.results(native_id):
-            if result.custom_id not in items or result.custom_id in seen:
-                continue
-            seen.add(result.custom_id)
+            answer = None if result.answer is None else self._priced(result.answer)
+            spent += NOTHING_USED if answer is None else answer.usage
             counts[result.outcome] += 1
             if result.reason is not None:
                 reasons[result.reason] += 1
-            results.append(result)
-            if len(results) >= _AT_ONCE:
-                keep()
-        for missing in items.keys() - seen:
-            counts["missing"] += 1
-            reasons["no result came for it"] += 1
-            results.append(BatchResult(missing, "missing", None, "no result came for it"))
-        keep()
-        self._set(batch_id, "collected", native_id)
-        return Collected(batch_id, dict(counts), reasons.most_common(1)[0][0] if reasons else None, spent)
+            waiting.append((result, *items[result.custom_id], answer))
+            if len(waiting) >= _AT_ONCE:
+                self._book.keep(ended.batch_id, waiting)
+                waiting.clear()
+
+        seen: set[str] = set()
+        for result in self._provider.results(ended.native_id or ""):
+            if result.custom_id in items and result.custom_id not in seen:
+                seen.add(result.custom_id)
+                take(result)
+        for missing in sorted(items.keys() - seen):
+            take(BatchResult(missing, "missing", None, ended.problem or "no result came for it"))
+        self._book.keep(ended.batch_id, waiting)
+        self._book.collected(ended.batch_id)
+        return Collected(ended.batch_id, dict(counts), reasons.most_common(1)[0][0] if reasons else None, spent)
 
     def _priced(self, answer: Answer) -> Answer:
         money = (self.price or FREE).money(answer.usage, BATCH_SHARE)
         return replace(answer, usage=replace(answer.usage, money_usd=money, calls=1))
-
-    def _open(self) -> list[tuple]:
-        return self.cache.rows(
-            "SELECT batch_id, native_id, state, submitted_at FROM batches "
-            "WHERE provider = ? AND model = ? AND state IN ('uploading', 'open') ORDER BY submitted_at",
-            (self.backend.provider, self.model),
-        )
-
-    def _remembered(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Cache keys on their way with their batch, and keys that the provider called invalid with its words."""
-        named = (self.backend.provider, self.model)
-        on_the_way = self.cache.rows(
-            "SELECT i.cache_key, coalesce(b.native_id, b.batch_id) FROM batch_items i JOIN batches b USING (batch_id) "
-            "WHERE b.provider = ? AND b.model = ? AND b.state IN ('uploading', 'open') AND b.submitted_at > ?",
-            (*named, time.time() - _LIFE_S),
-        )
-        hopeless = self.cache.rows(
-            "SELECT i.cache_key, i.reason FROM batch_items i JOIN batches b USING (batch_id) "
-            "WHERE b.provider = ? AND b.model = ? AND i.outcome = 'errored' AND i.reason LIKE 'invalid_request_error%'",
-            named,
-        )
-        return dict(on_the_way), dict(hopeless)
-
-    def _set(self, batch_id: str, state: str, native_id: str) -> None:
-        ended_at = time.time() if state == "collected" else None
-        with self.cache.transaction() as connection:
-            connection.execute(
-                "UPDATE batches SET state = ?, native_id = ?, ended_at = ? WHERE batch_id = ?", (state, native_id, ended_at, batch_id)
-            )
-
-    def _forget(self, batch_id: str) -> None:
-        with self.cache.transaction() as connection:
-            connection.execute("DELETE FROM batch_items WHERE batch_id = ?", (batch_id,))
-            connection.execute("DELETE FROM batches WHERE batch_id = ?", (batch_id,))
-
-
-def custom_id(key: str) -> str:
-    """The id that a request has inside a batch: short and plain whatever the row's own key is; the map is stored."""
-    return f"r-{key[:48]}"

@@ -42,6 +42,11 @@ CREATE TABLE IF NOT EXISTS batch_items (
     task TEXT NOT NULL, outcome TEXT, reason TEXT, PRIMARY KEY (custom_id, batch_id)
 );
 CREATE INDEX IF NOT EXISTS batch_items_by_key ON batch_items (cache_key);
+CREATE TABLE IF NOT EXISTS batch_items_told (custom_id TEXT NOT NULL, batch_id TEXT NOT NULL, PRIMARY KEY (custom_id, batch_id));
+CREATE TABLE IF NOT EXISTS waiting_runs (
+    run_key TEXT PRIMARY KEY, stage TEXT NOT NULL, job TEXT NOT NULL, selection TEXT, partitions TEXT NOT NULL, batch_ids TEXT NOT NULL,
+    since REAL NOT NULL
+);
 """
 _PUT = """
 INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -5,7 +5,7 @@ Asynchronous inside, synchronous outside; it also works where an event loop alre
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock, Thread
 from typing import Any
@@ -14,6 +14,7 @@ from ml.errors import InputError
 from ml.llm.budget import Budget
 from ml.llm.cache import ReplyCache, cache_key
 from ml.llm.calls import Answer, Backend, OfflineBackend
+from ml.llm.follow_ups import Turn, follow_up, turns
 from ml.llm.limits import Limits, Pacer
 from ml.llm.outcomes import judge
 from ml.llm.prices import Price, price_of
@@ -33,8 +34,9 @@ class Client:
 
     ``cache``: without one, every run pays again. ``budget`` is one run's; share it between clients that spend from one purse.
     ``prices`` come before the built-in table. ``retry_failed`` asks again where the cache holds a failure (truncated, refused,
-    empty, lost).
-    ``truncated_cap``: a reply cut at ``max_tokens`` is asked for once more with this cap; None leaves it as it is.
+    empty, lost, unreadable).
+    ``max_tokens`` is the cap of every reply; None leaves each request its own.
+    ``truncated_cap``: a reply cut at its cap is asked for once more with this one; None leaves it as it is.
 
     Raises InputError where a money budget is set and the model's price is unknown.
     """
@@ -49,6 +51,7 @@ class Client:
         limits: Limits | None = None,
         retry: RetryPolicy | None = None,
         retry_failed: bool = False,
+        max_tokens: int | None = None,
         truncated_cap: int | None = None,
     ) -> None:
         self.backend, self.cache = backend, cache
@@ -56,7 +59,7 @@ class Client:
         self.limits = limits or Limits()
         self.retry = retry or RetryPolicy()
         self.price = price_of(backend.model, prices)
-        self.retry_failed, self.truncated_cap = retry_failed, truncated_cap
+        self.retry_failed, self.max_tokens, self.truncated_cap = retry_failed, max_tokens, truncated_cap
         self._pacer = Pacer(self.limits)
         self._usage = NOTHING_USED
         self._outcomes: Counter[Status] = Counter()
@@ -109,13 +112,25 @@ class Client:
             return self._answer_offline(self.backend, requests, progress)
         return _complete(self._run(self.backend, requests, progress))
 
+    async def run_async(self, requests: Sequence[Request]) -> list[Reply]:
+        """As ``run``, inside an event loop that is the caller's."""
+        if not isinstance(self.backend, Backend):
+            return self._answer_offline(self.backend, requests, None)
+        return await self._run(self.backend, requests, None)
+
+    def stand(self, requests: Sequence[Request]) -> list[Turn]:
+        """Where each request stands in view of the cache, without any call; never for an offline backend."""
+        if not isinstance(self.backend, Backend):
+            raise TypeError("an offline backend stores nothing")
+        get = self.cache.get if self.cache is not None else _nothing_stored
+        capped = [self._capped(request) for request in requests]
+        return turns(capped, self.backend, get, truncated_cap=self.truncated_cap, retry_failed=self.retry_failed)
+
     def look_up(self, requests: Sequence[Request]) -> list[Reply | None]:
         """The stored replies without any call; None where nothing usable is stored."""
-        if not isinstance(self.backend, Backend) or self.cache is None:
+        if not isinstance(self.backend, Backend):
             return [None] * len(requests)
-        keys = [cache_key(request, self.backend) for request in requests]
-        stored = self._usable(self.cache.get(keys))
-        return [self._reply(request, stored[key], True) if key in stored else None for request, key in zip(requests, keys, strict=True)]
+        return [None if one.answer is None else self._reply(one.request, one.answer, True) for one in self.stand(requests)]
 
     def _answer_offline(self, backend: OfflineBackend, requests: Sequence[Request], progress: Progress | None) -> list[Reply]:
         replies = []
@@ -126,34 +141,33 @@ class Client:
         return replies
 
     async def _run(self, backend: Backend, requests: Sequence[Request], progress: Progress | None) -> list[Reply]:
-        keys = [cache_key(request, backend) for request in requests]
-        stored = self._usable(self.cache.get(keys)) if self.cache is not None else {}
+        found = self.stand(requests)
         replies: dict[int, Reply] = {}
         places: dict[str, list[int]] = {}
-        for place, key in enumerate(keys):
-            if key in stored:
-                replies[place] = self._note(self._reply(requests[place], stored[key], True), stored[key])
+        for place, one in enumerate(found):
+            if one.answer is not None:
+                replies[place] = self._note(self._reply(one.request, one.answer, True), one.before + one.answer.usage)
             else:
-                places.setdefault(key, []).append(place)
+                places.setdefault(one.key, []).append(place)
         if progress is not None and replies:
             progress(len(replies), len(requests))
         if places:
-            todo = iter([(key, requests[where[0]]) for key, where in places.items()])
-            prefixes = Counter(requests[where[0]].system for where in places.values())
+            todo = iter([found[where[0]] for where in places.values()])
+            prefixes = Counter(found[where[0]].request.system for where in places.values())
             sender = Sender(backend, self.budget, self.price, self.limits, self.retry, self._pacer, prefixes)
 
             async def work(place: int) -> None:
                 await asyncio.sleep(place * _STAGGER_S)
-                for key, request in todo:
+                for one in todo:
                     if sender.stopped is not None:
                         return
-                    answer = await self._ask(sender, key, request)
+                    answer = await self._ask(sender, one)
                     if answer is None:
                         return
-                    first, *others = places[key]
+                    first, *others = places[one.key]
                     replies[first] = self._note(self._reply(requests[first], answer, False), None)
                     for place in others:  # the same question: paid once, so the others count as found
-                        replies[place] = self._note(self._reply(requests[place], answer, True), answer)
+                        replies[place] = self._note(self._reply(requests[place], answer, True), answer.usage)
                     if progress is not None:
                         progress(len(replies), len(requests))
 
@@ -170,45 +184,47 @@ class Client:
                 raise sender.stopped
         return [replies[place] for place in range(len(requests))]
 
-    async def _ask(self, sender: Sender, key: str, request: Request) -> Answer | None:
+    async def _ask(self, sender: Sender, turn: Turn) -> Answer | None:
+        """Sends the request and what follows from its reply. ``usage`` of the answer is all that this took."""
+        request, key = turn.request, turn.key
         answer = await sender.send(request)
         self._keep(sender, key, request, answer)
-        cap = self.truncated_cap
-        if answer is not None and answer.status is Status.TRUNCATED and cap is not None and cap > request.max_tokens:
-            longer = replace(request, max_tokens=cap)
-            longer_key = cache_key(longer, sender.backend)
-            held = self._usable(self.cache.get([longer_key])) if self.cache is not None else {}
-            again = held.get(longer_key) or await sender.send(longer)
-            if longer_key not in held:
-                self._keep(sender, longer_key, longer, again)
-            if again is None:
-                return None
-            spent = answer.usage if longer_key in held else answer.usage + again.usage
-            return replace(again, usage=spent)
+        while answer is not None and (following := follow_up(request, answer, self.truncated_cap)) is not None:
+            key, request = cache_key(following, sender.backend), following
+            held = self.cache.get([key]).get(key) if self.cache is not None and not self.retry_failed else None
+            if held is not None:
+                answer = replace(held, usage=answer.usage)
+                continue
+            before, answer = answer.usage, await sender.send(request)
+            self._keep(sender, key, request, answer)
+            if answer is not None:
+                answer = replace(answer, usage=before + answer.usage)
         return answer
 
     def _keep(self, sender: Sender, key: str, request: Request, answer: Answer | None) -> None:
         if self.cache is not None and answer is not None and answer.usage.calls:
             self.cache.put(key, request, sender.backend, answer, replace=self.retry_failed)
 
-    def _usable(self, stored: Mapping[str, Answer]) -> dict[str, Answer]:
-        if not self.retry_failed:
-            return dict(stored)
-        return {key: answer for key, answer in stored.items() if judge(answer).status is Status.OK}
+    def _capped(self, request: Request) -> Request:
+        return request if self.max_tokens is None else replace(request, max_tokens=self.max_tokens)
 
     def _reply(self, request: Request, answer: Answer, from_cache: bool) -> Reply:
         judged = judge(answer)
         used = NOTHING_USED if from_cache else judged.usage
         return Reply(request.key, judged.status, judged.text, judged.reason, used, from_cache, judged.model or self.model)
 
-    def _note(self, reply: Reply, stored: Answer | None) -> Reply:
+    def _note(self, reply: Reply, once_paid: Usage | None) -> Reply:
         with self._lock:
             self._usage += reply.usage
             self._outcomes[reply.status] += 1
-            if stored is not None:
+            if once_paid is not None:
                 self._hits += 1
-                self._saved_usd += stored.usage.money_usd
+                self._saved_usd += once_paid.money_usd
         return reply
+
+
+def _nothing_stored(keys: Iterable[str]) -> dict[str, Answer]:
+    return {}
 
 
 def _complete(work: Coroutine[Any, Any, list[Reply]]) -> list[Reply]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ml.llm.cache import cache_key
+from ml.llm.batch_book import BatchBook
 from ml.llm.calls import Backend
 from ml.llm.client import Client
 from ml.llm.prices import BATCH_SHARE
@@ -18,10 +18,13 @@ _COUNTS_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class Estimate:
-    """``calls`` to make, ``cached`` replies already paid for. Tokens and money are of the calls; ``input_tokens`` includes prefix reads.
+    """``calls`` to make, ``cached`` replies already paid for, ``in_batch`` on their way. Tokens and money are of the calls.
+
+    ``input_tokens`` includes prefix reads.
 
     ``output_tokens`` and ``money_usd`` expect replies as long as stored ones of the same task and model, or as ``max_tokens`` where none
-    are; ``money_worst_usd`` has every reply reach its cap. Money is None where the price is unknown. ``seconds`` assumes ``latency_s``.
+    are; ``money_worst_usd`` has every reply reach its cap. Money is None where the price is unknown. ``seconds`` assumes ``latency_s``;
+    a batch takes up to a day instead.
     """
 
     calls: int
@@ -31,6 +34,7 @@ class Estimate:
     money_usd: float | None
     money_worst_usd: float | None
     seconds: float
+    in_batch: int = 0
 
 
 def estimate(
@@ -48,10 +52,11 @@ def estimate(
     backend = client.backend
     if not isinstance(backend, Backend):
         return Estimate(0, 0, 0, 0, 0.0, 0.0, 0.0)
-    stored = client.look_up(requests)
-    keys = [cache_key(request, backend) for request in requests]
-    todo = {key: request for key, request, reply in zip(keys, requests, stored, strict=True) if reply is None}
-    cached = sum(reply is not None for reply in stored)
+    on_the_way = BatchBook(client.cache, backend).on_the_way() if client.cache is not None else {}
+    stands = client.stand(requests)
+    cached = sum(one.answer is not None for one in stands)
+    in_batch = sum(one.answer is None and one.key in on_the_way for one in stands)
+    todo = {one.key: one.request for one in stands if one.answer is None and one.key not in on_the_way}
     asked = list(todo.values())
     sizes = asyncio.run(_counted(backend, asked)) if count == "provider" else [input_tokens(one, backend.image_limits) for one in asked]
     typical = _typical_output(client, {request.task for request in asked})
@@ -76,7 +81,7 @@ def estimate(
             worst, total = (worst + money, total) if is_worst else (worst, total + money)
     seconds = _seconds(client, len(asked), sum(sizes) + outputs, latency_s)
     money_usd, money_worst = (None, None) if client.price is None else (total, worst)
-    return Estimate(len(asked), cached, sum(sizes), outputs, money_usd, money_worst, seconds)
+    return Estimate(len(asked), cached, sum(sizes), outputs, money_usd, money_worst, seconds, in_batch)
 
 
 def _typical_output(client: Client, tasks: set[str]) -> dict[str, int]:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ml.errors import InputError
 from ml.llm.requests import Usage
+from ml.settings import ModelPrice
 
 PRICES_AS_OF = "2026-10 for Claude, 2025-11 for the others"
 BATCH_SHARE = 0.5  # both providers bill batch work at half price
@@ -92,18 +92,14 @@ def price_of(model: str, own: Mapping[str, Price] | None = None) -> Price | None
     return table.get(model) or table.get(_DATED.sub("", model))
 
 
-def read_prices(settings: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:
-    """Prices from plain settings, ``{model: {input, output, cache_read, cache_write}}`` in USD per million tokens.
-
-    ``cache_read`` and ``cache_write`` default to ``input``. Raises InputError for a missing, unknown or negative figure.
-    """
-    prices = {}
-    for model, figures in settings.items():
-        unknown = set(figures) - {"input", "output", "cache_read", "cache_write"}
-        if unknown or not {"input", "output"} <= set(figures):
-            raise InputError("price is incomplete or has unknown keys", record=model, field="llm.prices", remedy="Give input and output")
-        full = {"cache_read": figures["input"], "cache_write": figures["input"], **figures}
-        if any(not 0 <= value < 1e6 for value in full.values()):
-            raise InputError("price is negative or absurd", record=model, field="llm.prices", remedy="Give USD per million tokens")
-        prices[model] = Price(full["input"], full["output"], full["cache_read"], full["cache_write"])
-    return prices
+def own_prices(settings: Mapping[str, ModelPrice]) -> dict[str, Price]:
+    """The prices of the settings; an input that is cached costs as any other where nothing else is said."""
+    return {
+        model: Price(
+            given.input,
+            given.output,
+            given.input if given.cache_read is None else given.cache_read,
+            given.input if given.cache_write is None else given.cache_write,
+        )
+        for model, given in settings.items()
+    }

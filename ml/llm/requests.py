@@ -1,6 +1,6 @@
 """What callers and the client exchange: requests, replies and what they used. Sending, storing and reading replies live elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ml.vocabulary import Status
@@ -13,6 +13,7 @@ class Request:
     ``key`` is the caller's identity of the row: it comes back on the reply and is never part of the cache key.
     ``task`` and ``inputs`` are what the ``rules`` backend works on; ``system`` and ``prompt`` are the rendered text that models get.
     ``images`` are encoded pictures (PNG, JPEG, GIF or WebP bytes) that stand before the prompt. ``schema`` is a JSON schema of the reply.
+    ``check`` says why a reply's text cannot be read, None where it can: an unreadable one is asked for once more (``ml.llm.follow_ups``).
     """
 
     key: str
@@ -24,6 +25,7 @@ class Request:
     schema: Mapping[str, object] | None = None
     max_tokens: int = 512
     temperature: float = 0.0
+    check: Callable[[str], str | None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Reply:
     """The outcome of one request. ``text`` is safe to read only where ``status`` is OK.
 
     ``usage`` is what this run spent on it: nothing where ``from_cache`` is true. Statuses: ok, truncated, refused, empty,
-    over_budget, error; every one but ok comes with a ``reason``.
+    over_budget, in_batch, error; every one but ok comes with a ``reason``.
     """
 
     key: str

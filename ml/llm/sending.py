@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ml.errors import InputError
+from ml.errors import InputError, StopError
 from ml.llm.budget import Budget
 from ml.llm.calls import Answer, Backend, CallError
 from ml.llm.images import prepare
@@ -82,7 +82,7 @@ class Sender:
                     self._budget.settle(hold, 0.0)
                 self._pacer.observe(error.headers, ticket)
                 if error.fatal:
-                    self.stopped = InputError(
+                    self.stopped = StopError(
                         error.reason, record=self.backend.model, remedy="Mend this and run again; paid replies are kept"
                     )
                     return None

@@ -3,7 +3,7 @@
 Retries, pacing, cache, budget and outcomes are the client's (``ml.llm``); this module makes the requests and reads the replies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ml.llm.requests import Reply, Request
@@ -24,6 +24,8 @@ class RequestClient(Protocol):
 
     def run(self, requests: Sequence[Request]) -> list[Reply]: ...
 
+    def report(self) -> Mapping[str, float | int | str | None]: ...
+
 
 class ClientBackend:
     """One request per window: its frames as JPEG in time order, then their true times and the question."""
@@ -38,6 +40,10 @@ class ClientBackend:
     def describe(self, windows: Sequence[WindowFrames]) -> list[Narration]:
         replies = {reply.key: reply for reply in self._client.run([self._request(window) for window in windows])}
         return [_narration(replies[_key(window)]) for window in windows]
+
+    def report(self) -> Mapping[str, float | int | str | None]:
+        """What its calls used so far."""
+        return self._client.report()
 
     def _request(self, window: WindowFrames) -> Request:
         times_s = times_in_window(window)

@@ -2,41 +2,20 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from ml.errors import InputError
 from ml.llm.backends.anthropic_backend import AnthropicBackend, answer_of
+from ml.llm.backends.batching import BatchResult, BatchView
 from ml.llm.backends.errors import lower, read_lost_connection, read_status_error
-from ml.llm.calls import Answer
 from ml.llm.requests import Request
-
-MOST_REQUESTS = 10_000  # the provider takes 100,000; smaller batches end sooner and lose less when one expires
-MOST_BYTES = 200_000_000  # the provider takes 256 MB
-
-
-@dataclass(frozen=True)
-class BatchView:
-    """How a batch stands at the provider. ``total`` requests; ``created_at`` in seconds since 1970."""
-
-    native_id: str
-    has_ended: bool
-    total: int
-    created_at: float
-
-
-@dataclass(frozen=True)
-class BatchResult:
-    """One line of results: an answer, or why there is none (``outcome`` errored, expired or canceled)."""
-
-    custom_id: str
-    outcome: str
-    answer: Answer | None
-    reason: str | None
 
 
 class AnthropicBatches:
-    """The batch side of an ``AnthropicBackend``: the same model, parameters and wire form, so the same cache keys."""
+    """The batch side of an ``AnthropicBackend``. This provider keeps no label with a batch."""
+
+    most_requests = 10_000  # the provider takes 100,000; smaller batches end sooner and lose less when one expires
+    most_bytes = 200_000_000  # the provider takes 256 MB
 
     def __init__(self, backend: AnthropicBackend, *, timeout_s: float = 300.0) -> None:
         import anthropic
@@ -47,11 +26,9 @@ class AnthropicBatches:
         )
 
     def size(self, request: Request) -> int:
-        """Bytes of the request on the wire, for cutting into batches."""
         return len(json.dumps(self.backend.body(request), ensure_ascii=False).encode())
 
-    def upload(self, items: Sequence[tuple[str, Request]]) -> str:
-        """The provider's id of a new batch. Raises InputError where it refuses, CallError where it is unknown whether it took it."""
+    def upload(self, items: Sequence[tuple[str, Request]], label: str) -> str:
         import anthropic
 
         try:
@@ -74,12 +51,10 @@ class AnthropicBatches:
         return self._view(seen.id, seen.processing_status, seen.request_counts.model_dump(), seen.created_at)
 
     def recent(self) -> list[BatchView]:
-        """The newest hundred batches of the workspace, whoever made them."""
         page = self._client.messages.batches.list(limit=100)
         return [self._view(one.id, one.processing_status, one.request_counts.model_dump(), one.created_at) for one in page.data]
 
     def results(self, native_id: str) -> Iterator[BatchResult]:
-        """Results in the provider's order, which is any."""
         for line in self._client.messages.batches.results(native_id):
             result = line.result
             match result.type:

@@ -61,7 +61,7 @@ class OpenAIBackend:
         try:
             self._client = openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, max_retries=0)
         except openai.OpenAIError as error:
-            raise InputError(f"the SDK found no key ({error})", field="llm.api_key", remedy="Set OPENAI_API_KEY") from error
+            raise _no_key(error) from error
 
     async def close(self) -> None:
         if self._client is not None:
@@ -85,6 +85,19 @@ class OpenAIBackend:
             named = {"name": "reply", "schema": dict(request.schema), "strict": is_strict(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         return body
+
+    def wire(self, request: Request) -> dict[str, Any]:
+        """The whole body with the backend's ``extra``; batches send it."""
+        return {**self.body(request), **self._extra}
+
+    def blocking_client(self, *, timeout_s: float, max_retries: int) -> "openai.OpenAI":
+        """The SDK's blocking client for the same server and key. Raises InputError where there is no key."""
+        import openai
+
+        try:
+            return openai.OpenAI(api_key=self._api_key, base_url=self._base_url, max_retries=max_retries, timeout=timeout_s)
+        except openai.OpenAIError as error:
+            raise _no_key(error) from error
 
     async def call(self, request: Request, *, cache_prefix: bool, timeout_s: float) -> Answer:
         import httpx2
@@ -193,6 +206,10 @@ def answer_of(completion: Mapping[str, Any], headers: Mapping[str, str]) -> Answ
             return Answer(Status.EMPTY, None, f"no text, stop reason {stop}", usage, model, headers)
         case _:
             return Answer(Status.OK, text, None, usage, model, headers)
+
+
+def _no_key(error: Exception) -> InputError:
+    return InputError(f"the SDK found no key ({error})", field="llm.api_key", remedy="Set OPENAI_API_KEY")
 
 
 def is_strict(schema: Mapping[str, object]) -> bool:

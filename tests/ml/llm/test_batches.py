@@ -8,7 +8,8 @@ import pytest
 from ml.errors import InputError
 from ml.llm.backends.anthropic_backend import AnthropicBackend
 from ml.llm.backends.anthropic_batches import AnthropicBatches
-from ml.llm.batches import Batches, custom_id
+from ml.llm.batch_book import custom_id
+from ml.llm.batches import Batches
 from ml.llm.budget import Budget
 from ml.llm.cache import ReplyCache, cache_key
 from ml.llm.calls import CallError
@@ -95,7 +96,7 @@ def test_row_69_only_the_missing_ids_are_sent_again(provider: Provider, cache: R
     requests = [ask(f"r{place}") for place in range(10)]
     work = batches(provider, cache)
     first = work.run(requests)
-    assert {reply.status for reply in first} == {Status.WAITING}
+    assert {reply.status for reply in first} == {Status.IN_BATCH}
     (collected,) = work.collect()
     assert collected.counts == {"succeeded": 5, "errored": 3, "expired": 2}
     assert work.submit(requests).cached == 5

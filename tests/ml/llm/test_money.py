@@ -19,10 +19,11 @@ from ml.llm.client import Client
 from ml.llm.estimate import Estimate, estimate
 from ml.llm.limits import Limits
 from ml.llm.outcomes import is_refusal
-from ml.llm.prices import PRICES, Price, price_of, read_prices
+from ml.llm.prices import PRICES, Price, own_prices, price_of
 from ml.llm.requests import Request, Usage
 from ml.llm.retries import RetryPolicy, retry_after_s
 from ml.llm.tokens import text_tokens
+from ml.settings import ModelPrice
 from tests.ml.llm.provider import Provider
 
 
@@ -42,11 +43,9 @@ def test_models_are_found_with_and_without_a_date_and_own_prices_come_first():
     assert price_of("claude-haiku-4-5-20251001") == PRICES["claude-haiku-4-5"]
     assert price_of("gpt-4o-2024-08-06") == PRICES["gpt-4o"]
     assert price_of("gpt-4o-audio") is None
-    own = read_prices({"gpt-4o": {"input": 7, "output": 8}})
+    own = own_prices({"gpt-4o": ModelPrice(input=7, output=8), "mine": ModelPrice(input=7, output=8, cache_read=0, cache_write=9)})
     assert price_of("gpt-4o", own) == Price(7, 8, 7, 7)
-    for wrong in ({"m": {"input": 1}}, {"m": {"input": 1, "output": -1}}, {"m": {"input": 1, "output": 1, "in": 1}}):
-        with pytest.raises(InputError, match="m"):
-            read_prices(wrong)
+    assert price_of("mine", own) == Price(7, 8, 0, 9)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.sampled_from(("paid", "lost", "flying"))), max_size=40))
