@@ -1,5 +1,6 @@
 """Benchmarks of assistants: canonical data, predictions per experiment and protocol, scores, leaderboard."""
 
+from collections import Counter
 from pathlib import Path
 
 import dagster as dg
@@ -9,13 +10,16 @@ from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.metadata import number, png_metadata, preview_markdown
 from assets.style import BENCHMARKS as GROUP
 from assets.style import GPU_TAGS, OWNERS, SINGLE_TAGS
+from ml.benchmarks.families import parse_protocol
 from ml.settings import Settings, SourceKind
 from ml.tables.store import TableStore
 from resources.assistants import Assistants
 from resources.partitions import benchmark_runs
+from resources.scoring import Scorers
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 
+HEADLINES = ("ic_acc", "ic_acc_3s", "mistake_f1", "mistake_f1_3s", "soft_f1", "score", "full_pass", "mpc_f1")
 KITCHEN_STEPS = {"kitchen_steps": "evaluation", "kitchen_steps_unseen": "unseen"}
 
 
@@ -58,7 +62,12 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         partitions_def=runs,
         backfill_policy=dg.BackfillPolicy.single_run(),
         group_name=GROUP,
-        deps=[benchmark_steps, dg.AssetDep("checkpoint", partition_mapping=dg.AllPartitionMapping())],
+        deps=[
+            benchmark_steps,
+            "benchmark_dialogues",
+            "benchmark_clips",
+            dg.AssetDep("checkpoint", partition_mapping=dg.AllPartitionMapping()),
+        ],
         kinds={"pytorch", "parquet"},
         owners=OWNERS,
         tags=GPU_TAGS,
@@ -68,25 +77,32 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     def predictions(
         context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, assistants: Assistants
     ) -> dg.MaterializeResult:
-        """What each assistant said under each protocol; it sees frames in time order and never later ones."""
-        store = tables.store
-        prints = Fingerprints(store, settings.values)
-        made = {}
-        for key in context.partition_keys:
-            experiment, protocol = str(key).split("|")
+        """What each assistant said under each protocol; it sees frames in time order and never later ones.
+
+        A partition whose experiment cannot take part in the protocol's benchmark is passed over.
+        """
+        store, values = tables.store, settings.values
+        prints = Fingerprints(store, values)
+        runs, passed = _taking_part(context, values)
+        made: dict[str, pl.DataFrame] = {}
+        usage: dict[str, Counter[str]] = {}
+        for experiment, protocol in runs:
             partition = f"{experiment}/{protocol}"
             if not prints.is_current("predictions", partition):
-                frame = assistants.predict(experiment, protocol, store, tables.progress("predictions"))
-                store.write("predictions", frame, partition, made_from=prints.predictions(partition))
-            made[partition] = store.read("predictions", partition)
-        everything = pl.concat(made.values())
-        said = everything.filter(pl.col("kind").is_not_null())
+                made_from = prints.predictions(partition)
+                used = assistants.predict(experiment, protocol, store, tables.progress("predictions"), made_from)
+                spent = {key: value for key, value in used.items() if isinstance(value, int | float)}
+                usage.setdefault(experiment, Counter()).update(spent)
+            made[partition] = store.read(parse_protocol(protocol).table, partition)
+        statuses = pl.concat([frame.select("experiment", "protocol", "status") for frame in made.values()]) if made else pl.DataFrame()
+        counts = statuses.group_by(pl.all()).len("rows").sort(pl.all()) if made else statuses
         return dg.MaterializeResult(
             metadata={
                 "runs": len(made),
-                "messages": said.height,
-                "failed": everything.filter(pl.col("status") != "ok").height,
-                "preview": dg.MetadataValue.md(preview_markdown(said.select("experiment", "protocol", "unit_id", "t_s", "kind", "text"))),
+                "cannot take part": passed,
+                "rows": dg.MetadataValue.md(preview_markdown(counts, rows=60)),
+                "model calls": dg.MetadataValue.json({name: dict(spent) for name, spent in usage.items()}),
+                "preview": dg.MetadataValue.md(preview_markdown(_said(list(made.values())))),
             }
         )
 
@@ -100,33 +116,25 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         tags=SINGLE_TAGS,
         code_version=CODE_VERSIONS["scores"],
     )
-    def scores(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
-        """IC-Acc, mistake precision, recall and F1, ROUGE-L, each with its interval, per type and within 3 s too."""
-        from ml.benchmarks.ego.scores import score_ego
-
-        store = tables.store
-        prints = Fingerprints(store, settings.values)
+    def scores(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, scorers: Scorers) -> dg.MaterializeResult:
+        """Every metric of each run with its interval and the items that failed, by mistake type, category or element."""
+        store, values = tables.store, settings.values
+        prints = Fingerprints(store, values)
         progress = tables.progress("scores")
-        keys = [str(key) for key in context.partition_keys]
+        runs, passed = _taking_part(context, values)
         made = []
-        for done, key in enumerate(keys, start=1):
-            partition = key.replace("|", "/")
+        for done, (experiment, protocol) in enumerate(runs, start=1):
+            partition = f"{experiment}/{protocol}"
             if not prints.is_current("scores", partition):
-                benchmark = partition.split("/")[1].split(".")[0]
-                frame = score_ego(
-                    store.read("benchmark_steps", benchmark),
-                    store.read("benchmark_messages", benchmark),
-                    store.read("predictions", partition),
-                )
-                store.write("scores", frame, partition, made_from=prints.scores(partition))
+                store.write("scores", scorers.score(experiment, protocol, store), partition, made_from=prints.scores(partition))
             made.append(store.read("scores", partition))
-            progress(done, len(keys))
-        shown = pl.concat(made).filter(
-            (pl.col("group") == "all") & pl.col("metric").is_in(["ic_acc", "ic_acc_3s", "mistake_f1", "mistake_f1_3s"])
-        )
+            progress(done, len(runs))
+        everything = pl.concat(made) if made else store.scan("scores", []).collect()
+        shown = everything.filter((pl.col("group") == "all") & pl.col("metric").is_in(HEADLINES))
         return dg.MaterializeResult(
             metadata={
                 "runs": len(made),
+                "cannot take part": passed,
                 "scores": dg.MetadataValue.md(
                     preview_markdown(shown.select("protocol", "experiment", "metric", "value", "low", "high", "n"), rows=40)
                 ),
@@ -171,6 +179,24 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         )
 
     return [benchmark_steps, predictions, scores, leaderboard_asset]
+
+
+def _taking_part(context: dg.AssetExecutionContext, settings: Settings) -> tuple[list[tuple[str, str]], int]:
+    """(experiment, protocol) of the run's partitions, and how many of them are of an experiment that cannot take part."""
+    pairs = [(str(key).split("|")[0], str(key).split("|")[1]) for key in context.partition_keys]
+    runs = [pair for pair in pairs if settings.takes_part(*pair)]
+    return runs, len(pairs) - len(runs)
+
+
+def _said(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """First things said, of all families in one form."""
+    texts = []
+    for frame in frames:
+        column = next(name for name in ("text", "said", "answer") if name in frame.columns)
+        unit = "recording_id" if "recording_id" in frame.columns else "sample_id"
+        spoken = frame.filter(pl.col(column).is_not_null()).head(2)
+        texts.append(spoken.select("experiment", "protocol", pl.col(unit).alias("unit"), pl.col(column).alias("text")))
+    return pl.concat(texts) if texts else pl.DataFrame()
 
 
 def _benchmarks(store: TableStore, settings: Settings) -> dict[str, tuple[pl.DataFrame, pl.DataFrame]]:

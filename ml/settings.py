@@ -368,8 +368,8 @@ class Benchmarks(Section):
     ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``."""
 
     judge: LLM = LLM()
-    """Language model that judges answers of GuideMe (0..5) and Cook-MRE (three yes/no criteria). With ``rules`` nothing is judged:
-    GuideMe has no Score, and Cook-MRE's answers are read for their yes or no alone."""
+    """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure
+    of what a language model would say."""
     guideme_profile: GuideMeProfile = GuideMeProfile.DEVELOPMENT
     """``official`` for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
 

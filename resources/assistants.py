@@ -1,58 +1,227 @@
-"""The assistants that are scored, by experiment name: floors, the untuned base, tuned checkpoints."""
+"""The assistants that are scored, by experiment name: floors, the untuned base, tuned checkpoints, general models that are asked."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import polars as pl
 from pydantic import PrivateAttr
 
+from ml.benchmarks.families import BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
-from ml.settings import FLOORS, UNTUNED
-from ml.tables.store import TableStore
+from ml.settings import FLOORS, UNTUNED, Assistant, AssistantBackend
+from ml.tables.store import TableStore, encode_key, fingerprint
+from resources.asked_models import Asked, opened, turn_factory
 from resources.checkpoints import Checkpoints
 from resources.settings import PlatformSettings
+
+if TYPE_CHECKING:
+    from ml.benchmarks.running import RunJournal
 
 Progress = Callable[[int, int], None]
 DEFAULT_STEP_S = 30.0
 
 
+@dataclass(frozen=True)
+class BenchmarkRun:
+    """One experiment under one protocol, and where its finished units are kept until it is whole."""
+
+    experiment: str
+    protocol: BenchmarkProtocol
+    store: TableStore
+    progress: Progress
+    journal: "RunJournal | None" = None
+
+    @property
+    def partition(self) -> str:
+        return f"{self.experiment}/{self.protocol.name}"
+
+    @property
+    def named(self) -> dict[str, Any]:
+        return {"experiment": self.experiment, "protocol": self.protocol.name}
+
+    def data(self, table: str) -> pl.DataFrame:
+        """The benchmark's rows of one of its tables. Raises ``InputError`` where the benchmark is absent."""
+        frame = self.store.read(table, self.protocol.benchmark)
+        if not frame.height:
+            raise InputError(f"benchmark {self.protocol.benchmark!r} is not in {table}", field="protocol", remedy=f"Materialize {table}")
+        return frame
+
+
 class Assistants(dg.ConfigurableResource):
-    """Runs an experiment under a protocol and returns its ``predictions``."""
+    """Runs an experiment under a protocol and stores its predictions."""
 
     data: str
     _speakers: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-    def predict(self, experiment: str, protocol: str, store: TableStore, progress: Progress) -> pl.DataFrame:
-        """Predictions of one experiment on one benchmark. Raises ``InputError`` for an unknown experiment or an absent benchmark."""
-        benchmark, _, feed = protocol.partition(".")
-        steps = store.read("benchmark_steps", benchmark)
-        if not steps.height:
-            raise InputError(f"benchmark {benchmark!r} has no steps", field="benchmarks.protocols", remedy="Materialize benchmark_steps")
-        if experiment in FLOORS:
-            return _floor(experiment, protocol, feed, steps, median_step_s(store), progress)
-        if experiment == UNTUNED or experiment in PlatformSettings().values.experiments:
-            return self._streaming(experiment, protocol, feed, steps, progress)
-        raise InputError(f"no experiment {experiment!r}", field="benchmarks.experiments")
+    def predict(
+        self,
+        experiment: str,
+        protocol: str,
+        store: TableStore,
+        progress: Progress,
+        made_from: str,
+        *,
+        assistant: Assistant | None = None,
+    ) -> dict[str, float | int | str | None]:
+        """Run, and write the predictions into their family's table as one partition; what model calls used, if there were any.
 
-    def _streaming(self, experiment: str, protocol: str, feed: str, steps: pl.DataFrame, progress: Progress) -> pl.DataFrame:
+        A run that was killed goes on where it was. ``assistant`` is one that the settings do not hold. Raises ``InputError`` for an
+        unknown experiment, an absent benchmark, a run of which every item failed, and where the model cannot be asked at all.
+        """
+        from ml.benchmarks.running import AssistantUnusableError, RunJournal, check_run
+
+        chosen = parse_protocol(protocol)
+        asked = assistant or PlatformSettings().values.assistants.get(experiment)
+        journal = None
+        if asked is not None:
+            path = Path(self.data) / "runs" / f"{encode_key(f'{experiment}/{protocol}')}.jsonl"
+            journal = RunJournal(path, fingerprint(made_from))
+        run = BenchmarkRun(experiment, chosen, store, progress, journal)
+        usage: dict[str, float | int | str | None] = {}
+        if asked is not None:
+            with opened(asked, Path(self.data)) as model:
+                try:
+                    frame = self._asked(run, model)
+                except AssistantUnusableError as error:
+                    raise InputError(str(error), record=experiment, remedy="Run again: what is finished is kept") from error
+                usage = model.usage()
+        else:
+            frame = self._own(run)
+        check_run(frame)
+        store.write(chosen.table, frame, run.partition, made_from=made_from)
+        if journal is not None:
+            journal.remove()
+        return usage
+
+    def _own(self, run: BenchmarkRun) -> pl.DataFrame:
+        """Floors and streaming checkpoints."""
+        if run.experiment in FLOORS:
+            if run.protocol.family not in FLOORS[run.experiment]:
+                raise _not_for(run)
+            return _floor(run)
+        if run.experiment != UNTUNED and run.experiment not in PlatformSettings().values.experiments:
+            raise InputError(f"no experiment {run.experiment!r}", field="benchmarks.experiments", remedy="Declare it in the settings")
+        if run.protocol.family is not Family.EGO:
+            raise _not_for(run)
+        return self._streaming(run)
+
+    def _streaming(self, run: BenchmarkRun) -> pl.DataFrame:
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
-        if experiment not in self._speakers:
+        steps = run.data("benchmark_steps")
+        if run.experiment not in self._speakers:
             checkpoints = Checkpoints(data=self.data)
-            self._speakers = {experiment: checkpoints.untuned() if experiment == UNTUNED else checkpoints.speaker(experiment)}
-        speaker, features = self._speakers[experiment]
-        run = predict_full_recipe if feed == "full_recipe" else predict_per_step
-        return run(speaker, features, steps, experiment=experiment, protocol=protocol, progress=progress)
+            speaker = checkpoints.untuned() if run.experiment == UNTUNED else checkpoints.speaker(run.experiment)
+            self._speakers = {run.experiment: speaker}
+        speaker, features = self._speakers[run.experiment]
+        predict = predict_full_recipe if run.protocol.feed == "full_recipe" else predict_per_step
+        return predict(speaker, features, steps, **run.named, progress=run.progress)
+
+    def _asked(self, run: BenchmarkRun, model: Asked) -> pl.DataFrame:
+        if run.protocol.family not in model.settings.families:
+            raise _not_for(run)
+        match run.protocol.family:
+            case Family.EGO:
+                return _ask_ego(run, model)
+            case Family.GUIDEME:
+                return _ask_guideme(run, model)
+            case Family.COOK_MRE:
+                return _ask_cook(run, model)
 
 
-def _floor(experiment: str, protocol: str, feed: str, steps: pl.DataFrame, median_s: float, progress: Progress) -> pl.DataFrame:
-    from ml.benchmarks.assistants.floors import ego_floors
-    from ml.benchmarks.assistants.interface import ticks
+def _not_for(run: BenchmarkRun) -> InputError:
+    return InputError(
+        f"{run.experiment} cannot take part in {run.protocol.family.value} benchmarks", record=run.partition, field="protocol"
+    )
+
+
+def _ask_ego(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
+    from ml.benchmarks.footage import FrameSettings, video_frames
     from ml.benchmarks.protocols import run_full_recipe, run_per_step
 
-    run = run_full_recipe if feed == "full_recipe" else run_per_step
-    return run(ego_floors(median_s)[experiment], steps, ticks(), experiment=experiment, protocol=protocol, progress=progress)
+    chosen = model.settings
+    steps, messages = run.data("benchmark_steps"), run.store.read("benchmark_messages", run.protocol.benchmark)
+    paths = dict(steps.select("recording_id", "video_path").unique().iter_rows())
+    frames = video_frames(paths, FrameSettings(chosen.frames_per_second, chosen.box))
+    play = run_full_recipe if run.protocol.feed == "full_recipe" else run_per_step
+    return play(
+        turn_factory(model),
+        steps,
+        frames,
+        **run.named,
+        references=messages,
+        workers=model.workers,
+        journal=run.journal,
+        progress=run.progress,
+    )
+
+
+def _ask_guideme(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
+    from ml.benchmarks.assistants.per_second import PerSecondAssistant
+    from ml.benchmarks.footage import FrameSettings, video_frames
+    from ml.benchmarks.guideme.data import items_from_tables
+    from ml.benchmarks.guideme.protocol import WindowPictures, predict_guideme
+
+    chosen = model.settings
+    dialogues = run.data("benchmark_dialogues")
+    items = items_from_tables(dialogues, run.store.read("benchmark_turns", run.protocol.benchmark))
+    frames = video_frames(dict(dialogues.select("recording_id", "video_path").iter_rows()), FrameSettings(1.0, chosen.box))
+    assistant = PerSecondAssistant(model.client, chosen.max_tokens)
+    return predict_guideme(
+        lambda: assistant,
+        items,
+        frames,
+        **run.named,
+        pictures=WindowPictures(max_images=chosen.window_images),
+        workers=model.workers,
+        journal=run.journal,
+        progress=run.progress,
+    )
+
+
+def _ask_cook(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
+    from ml.benchmarks.assistants.clips import SingleClipAssistant
+    from ml.benchmarks.assistants.embedded_clips import EmbeddedClips
+    from ml.benchmarks.cook_mre.protocol import ClipPictures, predict_cook
+    from ml.benchmarks.cook_mre.samples import samples_from_table
+
+    chosen = model.settings
+    is_embedded = chosen.backend is AssistantBackend.EMBEDDED
+    return predict_cook(
+        EmbeddedClips(model.client) if is_embedded else SingleClipAssistant(model.client, chosen.max_tokens),
+        samples_from_table(run.data("benchmark_clips")),
+        **run.named,
+        pictures=ClipPictures(box=chosen.box),
+        workers=model.workers,
+        journal=run.journal,
+        progress=run.progress,
+    )
+
+
+def _floor(run: BenchmarkRun) -> pl.DataFrame:
+    from ml.benchmarks.assistants.floors import cook_floors, ego_floors, guideme_floors
+    from ml.benchmarks.assistants.interface import ticks
+    from ml.benchmarks.cook_mre.protocol import ClipPictures, predict_cook
+    from ml.benchmarks.cook_mre.samples import samples_from_table
+    from ml.benchmarks.guideme.data import items_from_tables
+    from ml.benchmarks.guideme.protocol import predict_guideme
+    from ml.benchmarks.protocols import run_full_recipe, run_per_step
+
+    match run.protocol.family:
+        case Family.EGO:
+            play = run_full_recipe if run.protocol.feed == "full_recipe" else run_per_step
+            floor = ego_floors(median_step_s(run.store))[run.experiment]
+            return play(floor, run.data("benchmark_steps"), ticks(), **run.named, progress=run.progress)
+        case Family.GUIDEME:
+            items = items_from_tables(run.data("benchmark_dialogues"), run.store.read("benchmark_turns", run.protocol.benchmark))
+            return predict_guideme(guideme_floors()[run.experiment], items, ticks(), **run.named, progress=run.progress)
+        case Family.COOK_MRE:
+            samples = samples_from_table(run.data("benchmark_clips"))
+            answer = cook_floors()[run.experiment]
+            return predict_cook(answer, samples, **run.named, pictures=ClipPictures(box=None), progress=run.progress)
 
 
 def median_step_s(store: TableStore) -> float:

@@ -143,13 +143,6 @@ def run_full_recipe(
     return _over_recordings(benchmark_steps, run_recording, experiment, protocol, workers, journal, progress)
 
 
-def check_run(predictions: pl.DataFrame) -> None:
-    """Raise ``InputError`` when there are rows and none of them is ok: a run whose items all failed is a failed run."""
-    if predictions.height and not (predictions["status"] == Status.OK).any():
-        first = predictions.row(0, named=True)
-        raise InputError(f"all {predictions.height} items failed, the first with: {first['reason']}", record=first["recording_id"])
-
-
 def _run_end(end_s: float, last_s: float, options: RunOptions) -> float:
     match options.run_end:
         case RunEnd.NEXT_INSTRUCTION:

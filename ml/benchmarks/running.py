@@ -11,7 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import polars as pl
+
 from ml.benchmarks.assistants.interface import LookAheadError
+from ml.errors import InputError
 from ml.vocabulary import Status
 
 Row = dict[str, Any]
@@ -76,6 +79,14 @@ def _parsed(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+def check_run(predictions: pl.DataFrame) -> None:
+    """Raise ``InputError`` when there are rows and none of them is ok: a run whose items all failed is a failed run."""
+    if predictions.height and not (predictions["status"] == Status.OK).any():
+        first = predictions.row(0, named=True)
+        record = first.get("recording_id") or first.get("sample_id")
+        raise InputError(f"all {predictions.height} items failed, the first with: {first['reason']}", record=record)
 
 
 def run_units(

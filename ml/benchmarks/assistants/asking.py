@@ -6,6 +6,7 @@ from typing import Protocol
 from ml.benchmarks.assistants.interface import Answered
 from ml.benchmarks.running import AssistantUnusableError
 from ml.errors import InputError
+from ml.llm.parsed import Parsed, text_of
 from ml.llm.requests import Reply, Request
 from ml.vocabulary import Status
 
@@ -33,11 +34,9 @@ def ask(client: Answers, requests: Sequence[Request]) -> list[Reply]:
 
 
 def answered(reply: Reply) -> Answered:
-    """A reply as a free answer; a refused, cut or empty one is a failed answer with its reason."""
-    if reply.status is Status.OK and reply.text is not None and reply.text.strip():
-        return Answered(reply.text.strip())
-    status = Status.EMPTY if reply.status is Status.OK else reply.status
-    return Answered(None, status, reply.reason or "the reply has no text")
+    """A reply as a free answer, without what the model thought before it; a refused, cut or empty one is a failed answer."""
+    text = text_of(reply)
+    return Answered(None, text.status, text.reason) if isinstance(text, Parsed) else Answered(text.strip())
 
 
 def listed_times(times_s: Sequence[float], origin_s: float = 0.0) -> str:
