@@ -92,7 +92,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
 
     @dg.asset(
         group_name=GROUP,
-        deps=[comist_candidates],
+        deps=[comist_candidates, "validity_answers"],
         kinds={"polars", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,
@@ -102,10 +102,14 @@ def comist_assets() -> list[dg.AssetsDefinition]:
         """The training pairs: filtered, balanced over directions, split by recording. The others have a reason in comist_rejections."""
         from ml.comist.report import counts_figure, counts_table
         from ml.comist.selection import select
+        from ml.validity.agreement import people_refuse
+        from ml.validity.sample import shown_hash
 
         store = tables.store
         made = Fingerprints(store, settings.values).ego_comist()
-        chosen = select(store.read("comist_candidates"), selection_settings(settings))
+        candidates = store.read("comist_candidates")
+        refused = people_refuse(store.read("validity_answers"), candidates.with_columns(shown_hash(candidates)))
+        chosen = select(candidates, selection_settings(settings), refused=refused)
         kept = chosen.ego_comist
         store.write("comist_rejections", chosen.rejected, made_from=made)
         store.write("ego_comist", kept, made_from=made)

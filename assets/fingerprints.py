@@ -26,6 +26,9 @@ CODE_VERSIONS = {
     "counterfactuals": "1",
     "feedback_timestamps": "1",
     "validity_check": "1",
+    "validity_answers": "1",
+    "validity_sample": "1",
+    "validity_review": "1",
     "comist_candidates": "2",
     "ego_comist": "2",
     "training_mix": "1",
@@ -129,7 +132,20 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["comist_candidates"], [self.all_of(name) for name in tables], self.settings.embeddings)
 
     def ego_comist(self) -> str:
-        return fingerprint(CODE_VERSIONS["ego_comist"], self.store.made_from("comist_candidates"), self.settings.selection)
+        inputs = [self.store.made_from(name) for name in ("comist_candidates", "validity_answers")]
+        return fingerprint(CODE_VERSIONS["ego_comist"], inputs, self.settings.selection)
+
+    def validity_answers(self) -> str:
+        from ml.validity.answers import identity
+
+        return fingerprint(CODE_VERSIONS["validity_answers"], identity(self.settings.review_log))
+
+    def validity_sample(self) -> str:
+        return fingerprint(CODE_VERSIONS["validity_sample"], self.store.made_from("ego_comist"), self.settings.review)
+
+    def validity_review(self) -> str:
+        inputs = [self.store.made_from(name) for name in ("validity_sample", "validity_answers")]
+        return fingerprint(CODE_VERSIONS["validity_review"], inputs, self.all_of("validity_check"))
 
     def training_mix(self, mix: str) -> str:
         inputs = [self.store.made_from("ego_comist"), self.all_of("imported_messages"), self.all_of("recordings"), self.all_of("steps")]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dagster_project.commands.review import review
 from ml.errors import InputError
 
 app = typer.Typer(
@@ -38,6 +39,9 @@ def ui(
     prepare_instance(load_settings())
     console.print(f"Dagster UI: [bold]http://{host}:{port}[/]   Ctrl-C stops it.")
     raise typer.Exit(serve(PROJECT / "workspace.yaml", host, port))
+
+
+app.command()(review)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from assets.narrations import narration_assets
 from assets.recordings import recording_assets
 from assets.sources import source_assets
 from assets.training import training_assets
+from assets.validity import validity_assets
 from dagster_project.jobs import RAW_VIDEO, jobs
 from ml.settings import Settings, load_settings
 from resources.assistants import Assistants
@@ -35,6 +36,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *narration_assets(),
         *counterfactual_assets(),
         *comist_assets(),
+        *validity_assets(),
         *accuracy_assets(settings),
         *training_assets(settings),
         *benchmark_assets(settings),

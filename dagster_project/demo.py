@@ -36,6 +36,7 @@ COUNTED = (
     ("benchmark_steps", "benchmark steps"),
     ("predictions", "predicted messages"),
 )
+COMIST_TABLES = ("comist_candidates", "validity_answers", "ego_comist", "validity_sample", "validity_review")
 
 
 # Columns of the leaderboard by family: metric, short title, digits. They fit 80 columns.
@@ -215,7 +216,7 @@ def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstan
             stale(("attributes", "counterfactuals", "feedback_timestamps", "validity_check"), True),
         ),
         Stretch("Benchmark data", f"{jobs.BENCHMARKS}_job", (), stale_benchmarks),
-        Stretch("EGO-CoMist", f"{jobs.COMIST}_job", ("embeddings",), stale_single("comist_candidates", "ego_comist")),
+        Stretch("EGO-CoMist", f"{jobs.COMIST}_job", ("embeddings",), stale_single(*COMIST_TABLES)),
         Stretch("Training mix", f"{jobs.TRAINING_MIX}_job", (), stale_keys("training_mix", sorted(settings.mixes))),
         Stretch(
             "Tuning", f"{jobs.CHECKPOINT}_job", ("video_features", "checkpoint"), stale_keys("tuning_log", sorted(settings.experiments))

@@ -9,6 +9,15 @@ from ml.settings import Settings
 
 SOURCES, RECORDINGS, NARRATIONS, COUNTERFACTUALS = "sources", "recordings", "narrations", "counterfactuals"
 COMIST, TRAINING_MIX, CHECKPOINT = "comist", "training_mix", "checkpoint"
+COMIST_ASSETS = (
+    "embeddings",
+    "comist_candidates",
+    "validity_answers",
+    "ego_comist",
+    "validity_sample",
+    "validity_review",
+    "sample_kitchen_accuracy",
+)
 BENCHMARKS, PREDICTIONS, SCORES, LEADERBOARD = "benchmarks", "predictions", "scores", "leaderboard"
 RAW_VIDEO = "raw_video"
 
@@ -41,9 +50,9 @@ def jobs(settings: Settings) -> list[Any]:
         ),
         job(
             COMIST,
-            keys("comist_candidates", "embeddings", "ego_comist", "sample_kitchen_accuracy"),
+            keys(*COMIST_ASSETS),
             cpu,
-            "Filter, balance and split the pairs.",
+            "Filter, balance and split the pairs; draw what people review, and sum up what they answered.",
         ),
         job(TRAINING_MIX, keys("training_mix"), cpu, "Weighted training samples of one mix."),
         job(CHECKPOINT, keys("checkpoint"), gpu, "Tune one experiment; resumes where a killed run stopped."),

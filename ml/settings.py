@@ -237,6 +237,15 @@ class Review(Section):
     """Another seed draws other pairs; answers to the former ones are kept."""
 
 
+class Review(Section):
+    """What people are asked about."""
+
+    size: int = Field(500, ge=1)
+    """Pairs in the sample."""
+    seed: int = 0
+    """Another seed draws other pairs; answers to the former ones are kept."""
+
+
 class Mix(Section):
     weights: dict[str, float]
     """Share of draws by dataset: ``ego_comist``, or a kind of source (all sources of the kind together)."""
@@ -463,6 +472,7 @@ class Settings(BaseSettings):
     embeddings: Embeddings = Embeddings()
     selection: Selection = Selection()
     review: Review = Review()
+    review: Review = Review()
     mixes: dict[str, Mix] = Field(default_factory=_default_mixes)
     experiments: dict[str, Experiment] = Field(default_factory=_default_experiments)
     assistants: dict[str, Assistant] = Field(default_factory=_default_assistants)
@@ -529,6 +539,11 @@ class Settings(BaseSettings):
             chosen = self.all_sources().get(source)
             types = () if chosen is None else chosen.mistake_types
         return tuple(one for one in types if one in DESCRIPTIVE_MISTAKE_TYPES) if is_proposed else types
+
+    @property
+    def review_log(self) -> Path:
+        """File of people's answers."""
+        return self.data / "review" / "answers.sqlite"
 
     @property
     def review_log(self) -> Path:

@@ -4,6 +4,7 @@ Only complete answers to what the sample shows now count.
 """
 
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, Final
@@ -64,10 +65,11 @@ def _shares(counted: pl.DataFrame, group: str) -> list[Row]:
     pairs = counted.group_by("pair_id").agg(
         pl.col("weight").first(), *(pl.col(name).cast(pl.Float64).mean() for name in (VALID, *QUESTIONS))
     )
+    weights = pairs["weight"].to_list()
     rows = []
     for name in (VALID, *QUESTIONS):
-        value = (pairs[name] * pairs["weight"]).sum() / pairs["weight"].sum() if pairs.height else None
-        interval = None if value is None else wilson(float(value), _effective(pairs["weight"].to_list()))
+        value = math.fsum(map(operator.mul, pairs[name].to_list(), weights)) / math.fsum(weights) if weights else None
+        interval = None if value is None else wilson(value, _effective(weights))
         rows.append(_row("valid_share", name, group, value, pairs.height, interval))
     return rows
 

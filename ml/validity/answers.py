@@ -161,8 +161,8 @@ def clean_name(reviewer: str) -> str:
 
 def _answer(row: tuple[Any, ...]) -> Answer:
     reviewer, pair_id, shown, different, feasible, of_type, apparent_s, never, comment, at = row
-    verdicts = (None if value is None else bool(value) for value in (different, feasible, of_type))
-    return Answer(reviewer, pair_id, shown, *verdicts, apparent_s, bool(never), comment, at)
+    told = [None if value is None else bool(value) for value in (different, feasible, of_type)]
+    return Answer(reviewer, pair_id, shown, told[0], told[1], told[2], apparent_s, bool(never), comment, at)
 
 
 def _now() -> str:

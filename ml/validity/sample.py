@@ -37,7 +37,7 @@ def draw_sample(pairs: pl.DataFrame, recordings: pl.DataFrame, size: int = 500, 
     ]
     drawn = pl.concat(parts)
     order = sorted(range(drawn.height), key=lambda row: unit_interval("review order", seed, drawn["pair_id"][row]))
-    shown = drawn[order].with_columns(pl.Series("position", range(drawn.height), dtype=pl.Int64), _hash(drawn[order]))
+    shown = drawn[order].with_columns(pl.Series("position", range(drawn.height), dtype=pl.Int64), shown_hash(drawn[order]))
     return VALIDITY_SAMPLE.check(shown.select(VALIDITY_SAMPLE.polars_schema.names()))
 
 
@@ -61,6 +61,7 @@ def _first(group: pl.DataFrame, seed: int, count: int) -> pl.DataFrame:
     return group[order[:count]]
 
 
-def _hash(frame: pl.DataFrame) -> pl.Series:
+def shown_hash(frame: pl.DataFrame) -> pl.Series:
+    """Hash of what a reviewer is shown of each pair, as the series ``shown_sha256``."""
     texts = ["\x1f".join(str(value) for value in row) for row in frame.select(SHOWN).iter_rows()]
     return pl.Series("shown_sha256", [hashlib.sha256(text.encode()).hexdigest()[:24] for text in texts], dtype=pl.String)
