@@ -72,7 +72,7 @@ def build(folder: Path, tokens_per_picture: int = 4) -> None:
 
 def teach(backend: Any, answers: list[tuple[Any, str]], steps: int = 60) -> None:
     """Fit the loaded model to (window, answer) pairs of equally long questions; an empty answer teaches it to end at once."""
-    processor, model = backend._processor, backend._model
+    processor, model = backend.chat.processor, backend.chat.model
     asked = [
         processor.apply_chat_template(
             backend.messages(window), add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
