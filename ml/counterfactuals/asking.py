@@ -4,11 +4,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from ml.counterfactuals.registry import Stage, render_prompt, task_name
+from ml.counterfactuals.mistake_rules import Question as Moments
+from ml.counterfactuals.reading import short_text
+from ml.counterfactuals.registry import MISTAKE_RULES, Stage, render_prompt, reply_schema, task_name
 from ml.llm.requests import Reply, Request
 from ml.llm.stage import Asks, Progress
-from ml.vocabulary import MistakeType
+from ml.vocabulary import Direction, MistakeType, Status
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Question:
 
     stage: Stage
     mistake_type: MistakeType
-    inputs: Mapping[str, object]
+    inputs: Mapping[str, Any]
 
     @property
     def key(self) -> str:
@@ -28,9 +32,33 @@ class Question:
 def ask(client: Asks, questions: Sequence[Question], progress: Progress | None = None, max_tokens: int = 512) -> dict[str, Reply]:
     """Replies by question key. Order and number of equal questions do not matter."""
     distinct = {question.key: question for question in questions}
-    requests = []
-    for key, question in distinct.items():
-        system, prompt = render_prompt(question.stage, question.mistake_type, question.inputs)
-        task = task_name(question.stage, question.mistake_type)
-        requests.append(Request(key=key, task=task, inputs=question.inputs, system=system, prompt=prompt, max_tokens=max_tokens))
+    requests = [
+        Request(
+            key,
+            task_name(question.stage, question.mistake_type),
+            question.inputs,
+            *render_prompt(question.stage, question.mistake_type, question.inputs),
+            schema=reply_schema(question.stage, question.mistake_type),
+            max_tokens=max_tokens,
+            check=partial(unreadable, question),
+        )
+        for key, question in distinct.items()
+    ]
     return {reply.key: reply for reply in client.run(requests, progress)} if requests else {}
+
+
+def unreadable(question: Question, text: str) -> str | None:
+    """Why a reply to the question cannot be read, None where it can. An answer that is read and found wrong is no matter of form."""
+    rules, inputs = MISTAKE_RULES[question.mistake_type], question.inputs
+    match question.stage:
+        case Stage.EXTRACT:
+            attributes = rules.read_attributes(text)
+            status, reason = attributes.status, attributes.reason
+        case Stage.TIMESTAMP:
+            direction, options = Direction(inputs["direction"]), inputs["options"]
+            moment = rules.read_moment(text, Moments(inputs, direction, options, inputs["clip_start_s"], inputs["clip_end_s"]))
+            status, reason = moment.status, moment.reason
+        case _:
+            value = short_text(text, "reply")
+            status, reason = value.status, value.reason
+    return reason or "it has no form" if status is Status.UNPARSABLE else None

@@ -53,4 +53,6 @@ def _outside_in_pint(old: Amount, new: Amount, direction: Direction) -> bool:
     return bool(new_high < low) if direction is Direction.SMALLER else bool(new_low > high)
 
 
-RULES: Final = MistakeRules(MistakeType.MEASUREMENT, FIELDS, "quantity", PROMPTS, read_attributes, no_bar, check, read_one_moment)
+RULES: Final = MistakeRules(
+    MistakeType.MEASUREMENT, FIELDS, "quantity", PROMPTS, read_attributes, no_bar, check, read_one_moment, listed="measurements"
+)

@@ -29,7 +29,9 @@ class MistakeRules:
     ``changed`` is the field that the counterfactual changes; its new value is ``counterfactual_<changed>``. ``read_attributes`` reads an
     extraction reply. ``bars(instruction, fields)`` says why a step cannot have this mistake, else None. ``check(instruction, fields,
     direction, minimum_change)`` says what is wrong with a changed attribute, else None. ``read_moment`` reads and checks a timestamp
-    reply. ``minimum_change_s`` is passed on to prompts where ``has_minimum``.
+    reply. ``minimum_change_s`` is passed on to prompts where ``has_minimum``. For the schemas of replies: ``listed`` is the key of the list
+    where an extraction holds several attributes, ``proposed`` are fields that it proposes beside ``fields``, ``moments`` are the names of a
+    timestamp reply.
     """
 
     mistake_type: MistakeType
@@ -41,6 +43,9 @@ class MistakeRules:
     check: Callable[[str, Fields, Direction, float], str | None]
     read_moment: Callable[[str, Question], Moment]
     has_minimum: bool = False
+    listed: str | None = None
+    proposed: tuple[str, ...] = ()
+    moments: tuple[str, ...] = ("timestamp",)
 
     @property
     def counterfactual(self) -> str:

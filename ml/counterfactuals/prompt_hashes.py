@@ -4,8 +4,9 @@ import hashlib
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from ml.counterfactuals.registry import MISTAKE_RULES, PARSER_VERSION
+from ml.counterfactuals.registry import MISTAKE_RULES, PARSER_VERSION, Stage, reply_schema
 from ml.errors import InputError
 
 PROMPTS_OF = {
@@ -30,9 +31,12 @@ def stage_hash(stage: str) -> str:
     """12 hex digits. Raises ``InputError`` for an unknown stage."""
     if stage not in PROMPTS_OF:
         raise InputError(f"no stage {stage!r}", remedy=f"Stages: {', '.join(PROMPTS_OF)}")
-    texts = []
+    texts: list[list[Any]] = []
+    stages = {one.value for one in Stage}
     for mistake_type, rules in sorted(MISTAKE_RULES.items()):
         for name in PROMPTS_OF[stage]:
             text = getattr(rules.prompts, name)
             texts.append([mistake_type, name, text if isinstance(text, str) else {str(k): v for k, v in sorted(text.items())}])
+            if name in stages:
+                texts.append([mistake_type, name, reply_schema(Stage(name), mistake_type)])
     return hashlib.sha256(json.dumps([PARSER_VERSION, texts], ensure_ascii=False).encode()).hexdigest()[:12]

@@ -56,6 +56,25 @@ def render_prompt(stage: Stage | str, mistake_type: MistakeType | str, inputs: M
     return prompts.system, fill(by_direction[Direction(str(direction))], inputs)
 
 
+def reply_schema(stage: Stage, mistake_type: MistakeType) -> dict[str, object] | None:
+    """JSON schema of a reply; None for free text. What a prompt calls None is a null in every field, or an empty list."""
+    rules = MISTAKE_RULES[mistake_type]
+    if stage is Stage.TIMESTAMP:
+        return _object(dict.fromkeys(rules.moments, _or_null("number")))
+    if stage is not Stage.EXTRACT:
+        return None
+    fields = _object(dict.fromkeys((*rules.fields, *rules.proposed), _or_null("string")))
+    return fields if rules.listed is None else _object({rules.listed: {"type": "array", "items": fields}})
+
+
+def _or_null(kind: str) -> dict[str, object]:
+    return {"anyOf": [{"type": kind}, {"type": "null"}]}
+
+
+def _object(properties: dict[str, dict[str, object]]) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
 def prompt_hash(mistake_type: MistakeType | None = None) -> str:
     """Hash of all prompts of one type, or of every type, with the version of the readers: part of the assets' code version."""
     chosen = MISTAKE_RULES if mistake_type is None else {mistake_type: MISTAKE_RULES[mistake_type]}

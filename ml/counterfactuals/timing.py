@@ -70,5 +70,14 @@ def read_moment(reply: str, question: Question) -> Moment:
 
 
 RULES: Final = MistakeRules(
-    MistakeType.TIMING, FIELDS, "amount_of_time", PROMPTS, read_attributes, bars, check, read_moment, has_minimum=True
+    MistakeType.TIMING,
+    FIELDS,
+    "amount_of_time",
+    PROMPTS,
+    read_attributes,
+    bars,
+    check,
+    read_moment,
+    has_minimum=True,
+    moments=("start_timestamp", "critical_timestamp"),
 )
