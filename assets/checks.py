@@ -11,6 +11,8 @@ from resources.tables import Tables
 CHECKED = {
     "video_probe": "video_probe",
     "recordings": "recordings",
+    "instructions": "instructions",
+    "proposed_steps": "proposed_steps",
     "steps": "steps",
     "narrations": "narrations",
     "attributes": "attributes",

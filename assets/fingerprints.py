@@ -12,15 +12,17 @@ import polars as pl
 
 from assets.imported import content_hash, import_partition, source_of
 from ml.llm_stages import llm_stage
-from ml.settings import Settings
+from ml.settings import RAW_VIDEOS, Settings
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
 CODE_VERSIONS = {
     "sample_kitchen": "1",
-    "imported": "1",
+    "imported": "2",
     "video_probe": "1",
     "recordings": "1",
-    "steps": "1",
+    "instructions": "1",
+    "proposed_steps": "1",
+    "steps": "2",
     "narrations": "1",
     "attributes": "1",
     "counterfactuals": "1",
@@ -55,6 +57,7 @@ class Fingerprints:
     def __init__(self, store: TableStore, settings: Settings) -> None:
         self.store, self.settings = store, settings
         self._imported: dict[tuple[str, str], dict[str, str]] = {}
+        self._describing: dict[str, frozenset[str]] = {}
 
     def imported(self, table: str, recording_id: str) -> str:
         """Hash of the imported rows of one recording, so that a re-import that changes nothing makes nothing stale."""
@@ -79,8 +82,34 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["recordings"], made, self.imported("imported_recordings", recording_id))
 
     def steps(self, recording_id: str) -> str:
-        made = self.store.made_from("recordings", recording_id)
-        return fingerprint(CODE_VERSIONS["steps"], made, self.imported("imported_steps", recording_id))
+        made = [self.store.made_from("recordings", recording_id), self.imported("imported_steps", recording_id)]
+        if recording_id in self._described(import_partition(recording_id)):
+            made.append(self.store.made_from("instructions", recording_id))
+        if self._waits_for_proposals(recording_id):
+            made.append(self.store.made_from("proposed_steps", recording_id))
+        return fingerprint(CODE_VERSIONS["steps"], made)
+
+    def instructions(self, recording_id: str) -> str:
+        """A recording whose source instructs asks nothing, and no change of prompts or models makes it stale."""
+        made = [self.imported("imported_recordings", recording_id), self.imported("imported_steps", recording_id)]
+        asks = recording_id in self._described(import_partition(recording_id))
+        return fingerprint(CODE_VERSIONS["instructions"], made, self.llm_stage("instructions") if asks else "")
+
+    def proposed_steps(self, recording_id: str) -> str:
+        waits = self._waits_for_proposals(recording_id)
+        made = [self.store.made_from("narrations", recording_id), self.llm_stage("proposed_steps")] if waits else []
+        return fingerprint(CODE_VERSIONS["proposed_steps"], made)
+
+    def _waits_for_proposals(self, recording_id: str) -> bool:
+        is_raw = source_of(recording_id) == RAW_VIDEOS and self.settings.raw_videos.propose_steps
+        return is_raw and self.imported("imported_steps", recording_id) == "none"
+
+    def _described(self, partition: str) -> frozenset[str]:
+        """Recordings of an import whose source describes some of their steps."""
+        if partition not in self._describing:
+            rows = self.store.scan("imported_steps", [partition]).filter(~pl.col("is_instruction")).select("recording_id")
+            self._describing[partition] = frozenset(rows.collect().to_series().to_list())
+        return self._describing[partition]
 
     def narrations(self, recording_id: str) -> str:
         made = self.store.made_from("video_probe", recording_id)
@@ -96,8 +125,7 @@ class Fingerprints:
         return embedded_weights_hash() if self.settings.narration.backend == "embedded" else prompts_hash()
 
     def attributes(self, recording_id: str) -> str:
-        source = self.settings.all_sources().get(source_of(recording_id))
-        types = source.mistake_types if source is not None else ()
+        types = [str(one) for one in self.settings.mistake_types(source_of(recording_id))]
         return fingerprint(CODE_VERSIONS["attributes"], self.store.made_from("steps", recording_id), self.llm_stage("attributes"), types)
 
     def counterfactuals(self, recording_id: str) -> str:

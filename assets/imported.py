@@ -4,9 +4,8 @@ import hashlib
 
 import polars as pl
 
+from ml.settings import RAW_VIDEOS
 from ml.tables.store import TableStore
-
-RAW_VIDEOS = "raw_videos"
 
 
 def source_of(recording_id: str) -> str:

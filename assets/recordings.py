@@ -8,6 +8,7 @@ import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.imported import imported_rows
+from assets.llm_stages import llm_asset
 from assets.partitioned import materialize_partitions
 from assets.style import OWNERS, SINGLE_TAGS
 from assets.style import RECORDINGS as GROUP
@@ -19,7 +20,19 @@ PROBES_AT_ONCE = 2
 
 
 def recording_assets(source_keys: list[str]) -> list[dg.AssetsDefinition]:
-    """The three assets of the group, below the given source assets."""
+    """The assets of the group, below the given source assets."""
+    instructions = llm_asset(
+        "instructions",
+        group=GROUP,
+        deps=source_keys,
+        description="Descriptions of what was done (Goal-Step, keysteps), filtered to cooking and turned into instructions.",
+    )
+    proposed_steps = llm_asset(
+        "proposed_steps",
+        group=GROUP,
+        deps=["raw_videos", "recordings", "narrations"],
+        description="Steps of raw videos without a recipe, proposed from their narrations.",
+    )
 
     @dg.asset(
         partitions_def=RECORDINGS,
@@ -79,22 +92,28 @@ def recording_assets(source_keys: list[str]) -> list[dg.AssetsDefinition]:
         partitions_def=RECORDINGS,
         backfill_policy=dg.BackfillPolicy.single_run(),
         group_name=GROUP,
-        deps=[recordings],
+        deps=[recordings, instructions, proposed_steps],
         kinds={"polars", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,
         code_version=CODE_VERSIONS["steps"],
     )
     def steps(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
-        """Recipe steps in time order, checked against the recording's length; omitted and contradictory ones keep their reason."""
+        """Recipe steps in time order, checked against the recording's length; omitted and contradictory ones keep their reason.
+
+        Descriptions are replaced by their instructions, and a raw video without a recipe has the steps proposed for it.
+        """
+        from ml.instructions.told import told_steps
         from ml.sources.placing import place_steps
 
-        prints = Fingerprints(tables.store, settings.values)
+        store = tables.store
+        prints = Fingerprints(store, settings.values)
 
         def make(ids: list[str]) -> dict[str, pl.DataFrame]:
-            imported = imported_rows(tables.store, "imported_steps", ids)
-            return {i: place_steps(imported[i], tables.store.read("recordings", i)) for i in ids}
+            imported = imported_rows(store, "imported_steps", ids)
+            told = {i: told_steps(imported[i], store.read("instructions", i), store.read("proposed_steps", i)) for i in ids}
+            return {i: place_steps(told[i], store.read("recordings", i)) for i in ids}
 
         return materialize_partitions(context, tables, "steps", made_from=prints.steps, make=make)
 
-    return [video_probe, recordings, steps]
+    return [video_probe, recordings, instructions, proposed_steps, steps]

@@ -8,11 +8,10 @@ import dagster as dg
 import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS, fingerprint_of_import
-from assets.imported import RAW_VIDEOS
 from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
 from ml.errors import InputError
-from ml.settings import Settings, Source, SourceKind
+from ml.settings import RAW_VIDEOS, Settings, Source, SourceKind
 from ml.sources.imported import ImportedSource
 from ml.tables.store import TableStore, decode_key
 from resources.partitions import RECORDINGS, recording_key
@@ -151,7 +150,13 @@ def _raw_videos() -> dg.AssetsDefinition:
                 raise InputError(
                     "the video is not in the raw video folder", record=identifier, remedy="Put it back, or delete the partition in the UI"
                 )
-            imported = read_raw_videos([here[identifier]], source=RAW_VIDEOS, joined=values.path(Path("joined")), length_of=_length_of)
+            imported = read_raw_videos(
+                [here[identifier]],
+                source=RAW_VIDEOS,
+                joined=values.path(Path("joined")),
+                length_of=_length_of,
+                are_proposed=values.raw_videos.propose_steps,
+            )
             waiting += imported.steps.height == 0
             write_imported(tables.store, imported, identifier, CODE_VERSIONS["imported"])
         return dg.MaterializeResult(

@@ -91,7 +91,6 @@ def _mix_of_experiment(settings: Settings) -> dg.PartitionMapping:
 def _samples(store: TableStore, settings: Settings, wanted: set[str]) -> list[pl.DataFrame]:
     """Samples of every dataset that the mix weighs; a source's samples carry its kind as dataset."""
     from ml.mixes.samples import comist_samples, message_samples, step_samples
-    from ml.sources.instructing import instruction_of
 
     recordings = store.scan("recordings").collect()
     frames = [comist_samples(store.read("ego_comist"), recordings).frame] if EGO_COMIST in wanted else []
@@ -103,7 +102,5 @@ def _samples(store: TableStore, settings: Settings, wanted: set[str]) -> list[pl
             frames.append(message_samples(store.read("imported_messages", name), mine, source.kind).frame)
         else:
             steps = store.scan("steps").join(mine.lazy().select("recording_id"), on="recording_id", how="semi").collect()
-            described = steps.filter(~pl.col("is_instruction")).select("recording_id", "step_uid", "instruction").iter_rows()
-            instructions = {(recording, step): text for recording, step, words in described if (text := instruction_of(words))}
-            frames.append(step_samples(steps, mine, source.kind, instructions=instructions).frame)
+            frames.append(step_samples(steps, mine, source.kind).frame)
     return frames

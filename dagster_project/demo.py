@@ -24,6 +24,7 @@ from resources.partitions import RECORDINGS
 COUNTED = (
     ("imported_recordings", "recordings imported"),
     ("video_probe", "videos probed"),
+    ("instructions", "descriptions read"),
     ("steps", "steps placed"),
     ("narrations", "narration windows"),
     ("attributes", "attributes"),
@@ -205,8 +206,8 @@ def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstan
         Stretch(
             "Recordings and steps",
             f"{jobs.RECORDINGS}_job",
-            ("video_probe", "recordings", "steps"),
-            stale(("video_probe", "recordings", "steps")),
+            ("video_probe", "recordings", "instructions", "steps"),
+            stale(("video_probe", "recordings", "instructions", "steps")),
         ),
         Stretch("Narrations", f"{jobs.NARRATIONS}_job", ("narrations",), stale(("narrations",), True)),
         Stretch(

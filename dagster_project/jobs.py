@@ -19,7 +19,7 @@ COMIST_ASSETS = (
     "sample_kitchen_accuracy",
 )
 BENCHMARKS, PREDICTIONS, SCORES, LEADERBOARD = "benchmarks", "predictions", "scores", "leaderboard"
-RAW_VIDEO = "raw_video"
+RAW_VIDEO, PROPOSED_STEPS = "raw_video", "proposed_steps"
 
 
 def jobs(settings: Settings) -> list[Any]:
@@ -39,7 +39,13 @@ def jobs(settings: Settings) -> list[Any]:
             cpu,
             "Make the sample kitchen and import every source that is on.",
         ),
-        job(RECORDINGS, keys("video_probe", "recordings", "steps"), cpu, "Probe videos and place steps on their time line."),
+        job(
+            RECORDINGS,
+            keys("video_probe", "recordings", "instructions", "steps"),
+            cpu,
+            "Probe videos, turn descriptions into instructions, place steps on their time line.",
+        ),
+        job(PROPOSED_STEPS, keys("proposed_steps", "steps"), llm, "Steps of raw videos without a recipe, from their narrations."),
         job(RAW_VIDEO, keys("raw_videos", "video_probe", "recordings", "steps"), cpu, "Take in one raw video up to its steps."),
         job(NARRATIONS, keys("narrations"), gpu, "Describe 10 s windows; the model is loaded once per run."),
         job(

@@ -12,7 +12,9 @@ import polars as pl
 
 from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
 from ml.errors import InputError
+from ml.instructions.prompts import instruct_hash, propose_hash
 from ml.llm.stage import Asks, Inputs, LLMStage, Rules
+from ml.settings import RAW_VIDEOS
 from ml.validity.prompts import prompt_hash as validity_prompt_hash
 from ml.vocabulary import MistakeType
 
@@ -21,16 +23,42 @@ def _attributes(inputs: Inputs, client: Asks) -> pl.DataFrame:
     """Only the mistake types that a recording's source is detailed enough for are asked about."""
     from ml.counterfactuals.stages import extract_attributes
 
-    sources = inputs.settings.all_sources()
-    by_types: dict[tuple[str, ...], list[str]] = {}
-    for recording_id in inputs["steps"]["recording_id"].unique(maintain_order=True):
-        source = sources.get(recording_id.split("/", 1)[0])
-        by_types.setdefault(source.mistake_types if source is not None else (), []).append(recording_id)
-    made = [
-        extract_attributes(inputs["steps"].filter(pl.col("recording_id").is_in(ids)), client, [MistakeType(one) for one in types])
-        for types, ids in by_types.items()
-    ]
+    about = inputs["steps"].group_by("recording_id", maintain_order=True).agg(pl.col("is_proposed").any())
+    by_types: dict[tuple[MistakeType, ...], list[str]] = {}
+    for recording_id, is_proposed in about.iter_rows():
+        types = inputs.settings.mistake_types(recording_id.split("/", 1)[0], is_proposed=is_proposed)
+        by_types.setdefault(types, []).append(recording_id)
+    made = [extract_attributes(inputs["steps"].filter(pl.col("recording_id").is_in(ids)), client, types) for types, ids in by_types.items()]
     return pl.concat(made) if made else extract_attributes(inputs["steps"], client)
+
+
+def _instructions(inputs: Inputs, client: Asks) -> pl.DataFrame:
+    from ml.instructions.described import instruct_descriptions
+
+    max_tokens = inputs.settings.stages.instructions.max_tokens
+    return instruct_descriptions(inputs["imported_steps"], inputs["imported_recordings"], client, max_tokens=max_tokens)
+
+
+def _proposed_steps(inputs: Inputs, client: Asks) -> pl.DataFrame:
+    """Raw videos without a recipe, where the settings want it."""
+    from ml.instructions.proposing import propose_steps
+
+    known = inputs["imported_steps"]["recording_id"].unique().to_list()
+    raw = inputs["recordings"].filter((pl.col("source") == RAW_VIDEOS) & ~pl.col("recording_id").is_in(known))
+    wanted = raw["recording_id"].to_list() if inputs.settings.raw_videos.propose_steps else []
+    return propose_steps(wanted, inputs["narrations"], client, max_tokens=inputs.settings.stages.proposed_steps.max_tokens)
+
+
+def _instruction_rules() -> Rules:
+    from ml.instructions.rules import RULES
+
+    return RULES
+
+
+def _instruction_rules_hash() -> str:
+    from ml.instructions.rules import source_hash
+
+    return source_hash()
 
 
 def _counterfactuals(inputs: Inputs, client: Asks) -> pl.DataFrame:
@@ -77,6 +105,24 @@ def _of_counterfactuals(name: str, about: str, reads: tuple[str, ...], make: Cal
 LLM_STAGES: Final[Mapping[str, LLMStage]] = {
     stage.name: stage
     for stage in (
+        LLMStage(
+            "instructions",
+            "descriptions filtered to cooking and turned into instructions",
+            ("imported_recordings", "imported_steps"),
+            _instructions,
+            instruct_hash,
+            _instruction_rules,
+            _instruction_rules_hash,
+        ),
+        LLMStage(
+            "proposed_steps",
+            "steps of raw videos without a recipe, from their narrations",
+            ("recordings", "imported_steps", "narrations"),
+            _proposed_steps,
+            propose_hash,
+            _instruction_rules,
+            _instruction_rules_hash,
+        ),
         _of_counterfactuals("attributes", "what each step says about the mistake types", ("steps",), _attributes),
         _of_counterfactuals("counterfactuals", "changed attribute, instruction and feedback", ("attributes",), _counterfactuals),
         _of_counterfactuals(

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import dagster as dg
 
-from ml.settings import Settings
+from ml.settings import RAW_VIDEOS, Settings
 from ml.sources.raw_videos import Cursor, scan_folder
 from resources.partitions import RECORDINGS, recording_key
 
-SOURCE = "raw_videos"
 INTERVAL_S = 30
 CHUNK = 100  # run requests of one tick; the rest come with the next
 
@@ -40,7 +39,7 @@ def raw_videos_sensor(settings: Settings, job_name: str) -> dg.SensorDefinition:
         if not found.ready:
             context.update_cursor(cursor)
             return dg.SkipReason(f"{found.recordings} videos in the folder, {found.waiting} still being written, none new")
-        keys = {arrival: recording_key(f"{SOURCE}/{arrival.video.native_id}") for arrival in found.ready}
+        keys = {arrival: recording_key(f"{RAW_VIDEOS}/{arrival.video.native_id}") for arrival in found.ready}
         return dg.SensorResult(
             run_requests=[
                 dg.RunRequest(run_key=f"{key}@{arrival.version}", partition_key=key, tags={"interject/video": arrival.video.native_id})

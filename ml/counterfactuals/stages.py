@@ -25,8 +25,8 @@ DEFAULT_MINIMUM_TIMING_CHANGE_S: Final = 15.0
 
 
 def usable_steps(steps: pl.DataFrame) -> pl.DataFrame:
-    """The steps that counterfactuals are made of: clean, and nothing wrong with the row."""
-    return steps.filter(pl.col("is_clean") & (pl.col("status") == Status.OK))
+    """The steps that counterfactuals are made of: clean, instructions, and nothing wrong with the row."""
+    return steps.filter(pl.col("is_clean") & pl.col("is_instruction") & (pl.col("status") == Status.OK))
 
 
 def extract_attributes(

@@ -152,14 +152,12 @@ def step_samples(
     recordings: pl.DataFrame,
     dataset: str,
     settings: SampleSettings | None = None,
-    instructions: Mapping[tuple[str, str], str] | None = None,
 ) -> Samples:
     """One sample per leaf step: its instruction at the start, success at the end (Goal-Step's part of the mix, EGO-MC-Bench appendix).
 
-    ``steps`` holds one dataset's rows. Steps that describe instead of instruct need a text in ``instructions`` by (recording id, step uid);
-    without one they are left out. A continued segment is joined to the segment it continues when the pause is at most
-    ``join_gap_s``; after a longer pause only the last part can be called done, and the earlier part is left out. Irrelevant, untimed and
-    not clean steps are left out. All counted.
+    ``steps`` holds one dataset's rows. A continued segment is joined to the segment it continues when the pause is at most
+    ``join_gap_s``; after a longer pause only the last part can be called done, and the earlier part is left out. Descriptions, and
+    irrelevant, untimed and not clean steps are left out. All counted.
     """
     settings = settings or SampleSettings()
     known = {row["recording_id"]: row for row in recordings.select("recording_id", "split", "video_path").iter_rows(named=True)}
@@ -167,9 +165,7 @@ def step_samples(
     left_out: dict[str, int] = {}
     usable: list[dict[str, object]] = []
     for step in steps.sort("recording_id", "start_s", "step_uid", nulls_last=True).iter_rows(named=True):
-        text = (instructions or {}).get((step["recording_id"], step["step_uid"])) or (
-            step["instruction"] if step["is_instruction"] else None
-        )
+        text = step["instruction"] if step["is_instruction"] else None
         reason = _unusable(step, text, (step["recording_id"], step["step_uid"]) in parents)
         if reason is None:
             usable.append({**step, "text": text})

@@ -253,6 +253,7 @@ def _draft(recording_id: str, level: str, segment: Record, problems: Problems) -
         segment.time("start_time", TimeUnit.SECONDS),
         segment.time("end_time", TimeUnit.SECONDS),
         is_instruction=False,
+        category=category or None,
         relevance=relevance,
         is_continued=segment.flag("is_continued", default=False),
     )

@@ -83,7 +83,7 @@ def _draft(recording_id: str, segment: Record, problems: Problems) -> StepDraft:
     text = segment.optional_text("step_description") or name or segment.text("step_description")
     native = segment.identifier("step_unique_id") if segment.has("step_unique_id") else text_id(name or text)
     start_s, end_s = segment.time("start_time", TimeUnit.SECONDS), segment.time("end_time", TimeUnit.SECONDS)
-    draft = StepDraft(native, text, start_s, end_s, is_instruction=False)
+    draft = StepDraft(native, text, start_s, end_s, is_instruction=False, category=name)
     if segment.has("is_essential"):
         draft.relevance = "essential" if segment.flag("is_essential") else "optional"
     if not 0 <= start_s < end_s:

@@ -77,6 +77,7 @@ class StepDraft:
     error_texts: list[str] = field(default_factory=list)
     is_clean: bool = True
     parent: "StepDraft | None" = None
+    category: str | None = None
     relevance: str | None = None
     is_continued: bool = False
     is_proposed: bool = False
@@ -121,6 +122,7 @@ def number_steps(recording_id: str, drafts: Sequence[StepDraft]) -> list[dict[st
             "error_texts": draft.error_texts,
             "is_clean": draft.is_clean,
             "parent_uid": draft.parent.step_uid if draft.parent is not None else None,
+            "category": draft.category,
             "relevance": draft.relevance,
             "is_continued": draft.is_continued,
             "is_proposed": draft.is_proposed,

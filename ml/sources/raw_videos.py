@@ -201,8 +201,10 @@ def read_raw_videos(
     source: str,
     joined: Path | None = None,
     length_of: Callable[[Path], float | None] | None = None,
+    are_proposed: bool = False,
 ) -> ImportedSource:
-    """Recordings of ``videos``, with the steps of their sidecars. One without sidecar is ``waiting``, with what to do as the reason.
+    """Recordings of ``videos``, with the steps of their sidecars. One without sidecar is ``waiting``, with what to do as the reason;
+    ``are_proposed`` says that its steps will be proposed from its narrations.
 
     Chapters become one recording: ``length_of`` gives the length of a file in seconds (None: unknown) and the playlist that plays them as
     one is written below ``joined``; without the two the recording is ``skipped``. Raises ``InputError`` for a sidecar that does not fit.
@@ -222,7 +224,8 @@ def read_raw_videos(
         }
         if video.sidecar is None:
             wanted = f"{video.native_id.rpartition('.')[0].rpartition('/')[2]}{SIDECAR_SUFFIX}"
-            row |= {"status": Status.WAITING, "reason": f"no recipe: put {wanted} beside the video"}
+            otherwise = ", or narrate it and materialize proposed_steps" if are_proposed else ""
+            row |= {"status": Status.WAITING, "reason": f"no recipe: put {wanted} beside the video{otherwise}"}
         else:
             sidecar = Record.of(read_json(video.sidecar), video.sidecar, "sidecar")
             drafts = [_draft(step) for step in sidecar.items("steps")]

@@ -71,6 +71,7 @@ _STEP_COLUMNS = (
     Column("error_texts", TEXTS, "one text per tag; empty string where none"),
     Column("is_clean", FLAG, "no error tag, really performed, not contradictory: usable for counterfactuals"),
     null("parent_uid", TEXT, "step that this substep belongs to"),
+    null("category", TEXT, "what the source files the step under"),
     null("relevance", TEXT, "Goal-Step relevance"),
     Column("is_continued", FLAG, "continues an earlier segment of the same step"),
     Column("is_proposed", FLAG, "proposed by a model from narrations, not annotated"),
@@ -161,10 +162,44 @@ RECORDINGS = Table(
 )
 STEPS = Table(
     "steps",
-    "Steps on the recording's own time line, checked against its length.",
+    "Steps on the recording's own time line, checked against its length; described ones turned into instructions.",
     Partitioning.RECORDING,
     ("recording_id", "step_uid"),
-    _STEP_COLUMNS,
+    (*_STEP_COLUMNS[:-2], null("description", TEXT, "the source's own words, where it describes instead of instructs"), STATUS, REASON),
+)
+INSTRUCTIONS = Table(
+    "instructions",
+    "Descriptions of a source filtered to cooking and turned into instructions; a row without one says why.",
+    Partitioning.RECORDING,
+    ("recording_id", "step_uid"),
+    (
+        RECORDING_ID,
+        STEP_UID,
+        Column("description", TEXT, "what the source says was done"),
+        null("is_cooking", FLAG, "whether it is a step of cooking; null where nobody was asked"),
+        null("instruction", TEXT, "what a person would be asked to do"),
+        Column("model", TEXT, "backend and model"),
+        STATUS,
+        REASON,
+    ),
+)
+PROPOSED_STEPS = Table(
+    "proposed_steps",
+    "Steps proposed from narrations, for recordings without a recipe; a row without one says why.",
+    Partitioning.RECORDING,
+    ("recording_id", "proposal_index"),
+    (
+        RECORDING_ID,
+        Column("proposal_index", WHOLE, "0-based, in time order of the parts and in the order of the reply"),
+        null("part_start_s", REAL, "start of the part of the recording that was asked about"),
+        null("part_end_s", REAL, "end of that part"),
+        null("start_s", REAL, "start of the step, as answered"),
+        null("end_s", REAL, "end of the step, as answered"),
+        null("instruction", TEXT, "what a person would be asked to do"),
+        Column("model", TEXT, "backend and model"),
+        STATUS,
+        REASON,
+    ),
 )
 NARRATIONS = Table(
     "narrations",

@@ -22,7 +22,7 @@ GRAPH = {
         "kitchen_ego_mc_bench",
         "raw_videos",
     },
-    "recordings": {"video_probe", "recordings", "steps"},
+    "recordings": {"video_probe", "recordings", "instructions", "proposed_steps", "steps"},
     "narrations": {"narrations"},
     "counterfactuals": {
         "attributes",
@@ -70,6 +70,8 @@ def test_pools_hold_what_must_not_run_twice(definitions):
     pools = {key.to_user_string(): graph.get(key).pools for key in graph.get_all_asset_keys()}
     assert {key for key, names in pools.items() if names == {"gpu"}} == {"narrations", "checkpoint", "predictions"}
     assert {key for key, names in pools.items() if names == {"llm"}} == {
+        "instructions",
+        "proposed_steps",
         "attributes",
         "counterfactuals",
         "feedback_timestamps",

@@ -117,19 +117,17 @@ def test_steps_become_instruction_and_success():
             step("chat#0", 60.0, 70.0, relevance="irrelevant"),
             step("bad#0", 70.0, 80.0, is_clean=False),
             step("none#0", None, None, status="omitted"),
-            step("told#0", 100.0, 110.0, is_instruction=False),
+            step("told#0", 100.0, 110.0),
             step("tells#0", 110.0, 120.0, is_instruction=False),
             step("first#0", 120.0, 130.0, is_continued=True),
         ]
     )
-    made = step_samples(
-        steps, recordings(recording("goalstep/v")), "kitchen_goalstep", instructions={("goalstep/v", "told#0"): "Do as told"}
-    )
+    made = step_samples(steps, recordings(recording("goalstep/v")), "kitchen_goalstep")
     rows = made.frame.select("sample_id", "start_s", "end_s", "instruction").rows()
     assert rows == [
         ("kitchen_goalstep/goalstep/v/cut#0", 0.0, 20.0, "Do cut"),
         ("kitchen_goalstep/goalstep/v/sub#0", 50.0, 60.0, "Do sub"),
-        ("kitchen_goalstep/goalstep/v/told#0", 100.0, 110.0, "Do as told"),
+        ("kitchen_goalstep/goalstep/v/told#0", 100.0, 110.0, "Do told"),
         ("kitchen_goalstep/goalstep/v/first#0", 120.0, 130.0, "Do first"),
         ("kitchen_goalstep/goalstep/v/fry#1", 400.0, 410.0, "Do fry"),
     ]
