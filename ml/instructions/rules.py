@@ -13,10 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from ml.counterfactuals.amounts import read_part
 from ml.counterfactuals.editing import apply_edits
 from ml.counterfactuals.lexicon.kitchenware import UTENSILS
 from ml.counterfactuals.lexicon.verbs import COOKING_VERBS, NO_TECHNIQUE
 from ml.counterfactuals.lexicon.words import words
+from ml.counterfactuals.numbers import find_numbers
 from ml.counterfactuals.prompt_hashes import rules_hash
 from ml.counterfactuals.rules.parsing import Token, parse_statement, verb_lemma
 from ml.counterfactuals.rules.phrases import noun_phrase, singular
@@ -147,7 +149,7 @@ def propose_steps(inputs: Inputs) -> str:
     """``{"steps": [{"start_s", "end_s", "instruction"}]}``: windows in a row that tell the same act are one step.
 
     Of overlapping windows each stands for the time nearest to its middle. One window of something else, or of nothing, inside a step is
-    passed over. Taking up things is no step of its own.
+    passed over. Taking up things and cleaning are no steps of their own.
     """
     listed = inputs["narrations"]
     assert isinstance(listed, Sequence)
@@ -185,10 +187,20 @@ def _acts(sentence: str) -> list[_Act]:
         if phrase is None or phrase.head in ("it", "them", "this", "these", "something"):
             continue
         clause = sentence[token.end : _clause_end(sentence, phrase.end)].strip()
-        instruction = instruction_of(f"{verb} {_POSSESSIVE.sub('your', clause)}")
-        if instruction is not None:
+        instruction = instruction_of(f"{verb} {_without_amounts(_POSSESSIVE.sub('your', clause))}")
+        if instruction is not None and not _only_cleans(instruction):
             found.append(_Act(verb, singular(phrase.head), instruction))
     return found
+
+
+def _without_amounts(clause: str) -> str:
+    """The clause without counts: those of a window are of a part of the step only."""
+    edits = []
+    for number in find_numbers(clause):
+        end = read_part(clause, number).end
+        of = re.match(r"\s*(?:of\s+)?", clause[end:])
+        edits.append((number.start, end + (of.end() if of else 0), ""))
+    return apply_edits(clause, edits)
 
 
 def _stands_as_verb(tokens: Sequence[Token], at: int, verb: str) -> bool:

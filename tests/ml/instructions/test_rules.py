@@ -84,3 +84,9 @@ def test_one_window_of_something_else_does_not_cut_a_step_two_do():
 
 def test_nothing_to_cook_is_no_step():
     assert proposed("The person takes a phone.", "The hands do nothing.") == []
+
+
+def test_counts_of_a_window_are_left_out_and_cleaning_is_no_step():
+    got = proposed("The person adds 2 scoops of cocoa to the bowl.", "The person adds the 3rd scoop.", "The person wipes the counter.")
+    assert [step["instruction"] for step in got][:1] == ["Add cocoa to the bowl."]
+    assert not any("counter" in step["instruction"] for step in got)
