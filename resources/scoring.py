@@ -7,30 +7,43 @@ import dagster as dg
 import polars as pl
 
 from ml.benchmarks.families import Family, parse_protocol
+from ml.settings import FLOORS
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
 
 if TYPE_CHECKING:
-    from ml.benchmarks.scoring import Tools
+    from ml.benchmarks.scoring import Run, Scored, Tools
 
 
 class Scorers(dg.ConfigurableResource):
-    """``score`` gives the ``scores`` rows of one stored run."""
+    """``score`` gives the ``scores`` rows of one stored run, ``scored`` the run with its floors and its report."""
 
     data: str
 
     def score(self, experiment: str, protocol: str, store: TableStore) -> pl.DataFrame:
+        """Rows of the run alone. Raises ``InputError`` where every item of it failed."""
+        from ml.benchmarks.running import check_run
+
+        run = self._run(experiment, protocol, store)
+        check_run(run.predictions)
+        return run.scores()
+
+    def scored(self, experiment: str, protocol: str, store: TableStore) -> "Scored":
+        """The run beside its floors, ready to be shown and written as a report."""
+        from ml.benchmarks.scoring import scored_run
+        from resources.assistants import median_step_s
+
+        return scored_run(self._run(experiment, protocol, store), floors=experiment not in FLOORS, median_step_s=median_step_s(store))
+
+    def _run(self, experiment: str, protocol: str, store: TableStore) -> "Run":
         from ml.benchmarks.data import benchmark_from_store
-        from ml.benchmarks.scoring import default_options, score_tables
+        from ml.benchmarks.scoring import Run, default_options
 
         chosen = parse_protocol(protocol)
         profile = PlatformSettings().values.benchmarks.guideme_profile.value if chosen.family is Family.GUIDEME else None
-        return score_tables(
-            benchmark_from_store(store, chosen.benchmark, chosen.family),
-            store.read(chosen.table, f"{experiment}/{protocol}"),
-            default_options(chosen.family, profile),
-            self.tools(),
-        )
+        data = benchmark_from_store(store, chosen.benchmark, chosen.family)
+        predictions = store.read(chosen.table, f"{experiment}/{protocol}")
+        return Run(data, predictions, default_options(chosen.family, profile), self.tools())
 
     def tools(self) -> "Tools":
         """Encoder and judge of the settings; the judge's replies are kept like every other."""

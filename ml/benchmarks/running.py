@@ -128,7 +128,8 @@ def _run_in_threads(
     waiting = iter(todo)
     running: dict[Future[list[Row]], str] = {}
     failed: BaseException | None = None
-    with ThreadPoolExecutor(workers, thread_name_prefix="benchmark") as pool:
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="benchmark")
+    try:
         while True:
             while failed is None and len(running) < workers and (key := next(waiting, None)) is not None:
                 running[pool.submit(run_one, key)] = key
@@ -141,5 +142,7 @@ def _run_in_threads(
                     finish(key, future.result())
                 else:
                     failed = failed or error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C nobody waits for the units under way
     if failed is not None:
         raise failed
