@@ -5,17 +5,19 @@ A step begins with its instruction and ends with the next instruction or the clo
 The datasets' own names, licences and files belong to ``qicd`` and ``ego_mc_bench``.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
-from ml.sources.reading import file_sha256, to_number
+from ml.sources.reading import file_sha256, read_json, read_text, to_number
 from ml.sources.video_files import normal_name
 from ml.tables.declared import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import MessageKind, MistakeType, Split, Status
@@ -150,23 +152,22 @@ def read_timelines(
 
 def _rows(path: Path, columns: TimelineColumns) -> Iterable[tuple[str, str | None, list[tuple[float, str, str]]]]:
     """Video id, activity and (time, text, type) of each message, in file order."""
-    try:
-        frame = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"not a whole Parquet file: {str(error).splitlines()[0]}", file=path, remedy="Download it again") from None
+    found, rows = _records(path)
     needed = (columns.video_id, columns.texts, columns.times_s, columns.types)
-    if missing := [name for name in needed if name not in frame.columns]:
+    if missing := [name for name in needed if name not in found]:
         raise InputError(
             f"columns {', '.join(missing)} are missing",
             file=path,
-            remedy=f"Found: {', '.join(frame.columns)}. A release with other names is read by passing `columns`",
+            remedy=f"Found: {', '.join(found)}. A release with other names is read by passing `columns`",
         )
-    for index, row in enumerate(frame.iter_rows(named=True)):
-        native_id = row[columns.video_id]
+    for index, row in enumerate(rows):
+        native_id = row.get(columns.video_id)
         if native_id is None or not str(native_id).strip():
             raise InputError("the video id is missing", file=path, record=f"row {index}", field=columns.video_id)
         record = str(native_id).strip()
-        arrays = [row[name] or [] for name in (columns.times_s, columns.texts, columns.types)]
+        arrays = [row.get(name) or [] for name in (columns.times_s, columns.texts, columns.types)]
+        if not all(isinstance(array, list) for array in arrays):
+            raise InputError("texts, times and types are lists", file=path, record=record)
         if len({len(array) for array in arrays}) != 1:
             sizes = ", ".join(
                 f"{len(array)} {name}" for array, name in zip(arrays, (columns.times_s, columns.texts, columns.types), strict=True)
@@ -184,6 +185,31 @@ def _rows(path: Path, columns: TimelineColumns) -> Iterable[tuple[str, str | Non
             timeline.append((seconds, str(text or "").strip(), native_type))
         activity = row.get(columns.activity)
         yield record, str(activity) if activity else None, timeline
+
+
+def _records(path: Path) -> tuple[list[str], Iterable[Mapping[str, Any]]]:
+    """Names of the columns, and rows: of Parquet, or of the same rows as a JSON list or JSON lines."""
+    match path.suffix.lower():
+        case ".json":
+            rows = read_json(path)
+        case ".jsonl":
+            rows = [_json_line(line, path, number) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
+        case _:
+            try:
+                frame = pl.read_parquet(path)
+            except pl.exceptions.PolarsError as error:
+                raise InputError(f"not a whole Parquet file: {str(error).splitlines()[0]}", file=path, remedy="Download it again") from None
+            return frame.columns, frame.iter_rows(named=True)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError("a list of objects is expected, one per video", file=path)
+    return list(rows[0]) if rows else [], rows
+
+
+def _json_line(line: str, path: Path, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", file=path, record=f"line {number}") from None
 
 
 def _ordered(recording_id: str, timeline: list[tuple[float, str, str]], problems: Problems) -> list[Message]:

@@ -80,6 +80,14 @@ def read_json(path: Path) -> Any:
         raise InputError(f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}", file=path) from None
 
 
+def read_json_list(path: Path) -> list[Any]:
+    """Value of a JSON file that holds one list."""
+    items = read_json(path)
+    if not isinstance(items, list):
+        raise InputError(f"a list is expected, not a {type(items).__name__}", file=path)
+    return items
+
+
 @dataclass(frozen=True)
 class CsvTable:
     """A CSV file by position: header names may repeat, so cells are reached by column index. Every row is as wide as the header."""

@@ -29,6 +29,7 @@ class Judgement:
     """Judged samples by id. The sets name samples without an answer, with an unreadable one, and with a judgement that failed.
 
     ``failures`` are kinds by sample: of mistake samples that were answered, judged and did not pass. They do not enter the scores.
+    ``has_judge`` is off where nobody judged types and observations.
     """
 
     samples: Judged
@@ -36,6 +37,7 @@ class Judgement:
     unparsable: frozenset[str] = frozenset()
     judge_failed: frozenset[str] = frozenset()
     failures: Mapping[str, FailureKind] = field(default_factory=dict)
+    has_judge: bool = True
 
     @property
     def answers_failed(self) -> int:
@@ -64,7 +66,7 @@ def judge_answers(
 ) -> Judgement:
     """Claims, types and observations of all samples. A failed answer needs no judge: it is missing and unparsable.
 
-    Without ``judge`` claims are read by ``Presence.YES_NO`` and types and observations are unparsable. ``with_failures`` asks the judge
+    Without ``judge`` claims are read by ``Presence.YES_NO``, and types and observations are not judged. ``with_failures`` asks the judge
     once more for the kind of failure of each answered mistake sample that does not pass.
     """
     options = options or CookOptions()
@@ -100,7 +102,7 @@ def judge_answers(
         made[sample.sample_id] = _judged(sample, found, is_hinted, options)
     unparsable -= missing
     kinds = _failure_kinds(judge, samples, given, made, missing, is_hinted, options) if with_failures and judge is not None else {}
-    return Judgement(made, frozenset(missing), frozenset(unparsable), frozenset(failed - missing - unparsable), kinds)
+    return Judgement(made, frozenset(missing), frozenset(unparsable), frozenset(failed - missing - unparsable), kinds, judge is not None)
 
 
 _NOTHING = Criteria(None, None, None, 0)

@@ -46,7 +46,8 @@ def score_cook(
 
     ``<metric>_per_recording`` is the mean over source clips. ``failure_share`` divides by the mistake samples that failed with a known
     kind, ``failure_share_of_mistakes`` by all mistake samples: the paper's figure leaves open which it means. Intervals resample source
-    clips, as samples share them. ``judged_by`` is a dataclass that names the judge and enters the options hash.
+    clips, as samples share them. Without a judge only the F1 values are given. ``judged_by`` is a dataclass that names the judge and
+    enters the options hash.
     """
     _check_judged(samples, judgement)
     names, sums = _sums(samples, judgement, options)
@@ -54,7 +55,7 @@ def score_cook(
     is_void = bool(samples) and len(judgement.missing) == len(samples)
     rows: list[Row] = []
     whole = Resampled(sums, options.bootstrap, weights)
-    everywhere = (TYPE_ACC, CORR_ACC, FULL_PASS)
+    everywhere = (TYPE_ACC, CORR_ACC, FULL_PASS) if judgement.has_judge else ()
     for measure in (*everywhere, *f1_measures(options)):
         rows.append(whole.row(measure, ALL, _failures(samples, judgement), is_void=is_void))
     for measure in everywhere:
@@ -77,7 +78,8 @@ def tally_cook(samples: Sequence[CookSample], judgement: Judgement, options: Coo
     """Sums per source clip (or sample) of one run, for comparing it with another."""
     _check_judged(samples, judgement)
     names, sums = _sums(samples, judgement, options)
-    return Tally(names, sums, (*f1_measures(options), TYPE_ACC, CORR_ACC, FULL_PASS))
+    judged = (TYPE_ACC, CORR_ACC, FULL_PASS) if judgement.has_judge else ()
+    return Tally(names, sums, (*f1_measures(options), *judged))
 
 
 def f1_measures(options: CookOptions) -> tuple[Measure, Measure]:

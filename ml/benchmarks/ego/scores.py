@@ -69,6 +69,7 @@ def score_ego(
     predictions: pl.DataFrame,
     options: EgoOptions = REPORTED,
     fluency: FluencyScorer | None = None,
+    measured_by: object = None,
 ) -> pl.DataFrame:
     """``scores`` of every (experiment, protocol) in ``predictions``.
 
@@ -76,13 +77,15 @@ def score_ego(
     the mean has the plain name and the other is ``<metric>_pooled``. ``<metric>_3s`` uses the narrow window.
     Group ``all``, or a mistake type: recall over references of the type, precision over messages in steps of the type. Intervals are
     bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing`` (``n_unparsable`` where an answer came
-    but could not be read); if no unit has a good run, values are null. ``fluency`` adds ``bertscore``.
+    but could not be read); if no unit has a good run, values are null. ``fluency`` adds ``bertscore``;
+    ``measured_by`` is a dataclass that names it and enters the options hash.
     Source: EGO-MC-Bench section 5 and appendix F; readings of open points in ``EgoOptions``.
     """
     parts = []
     for (experiment, protocol), run in predictions.partition_by("experiment", "protocol", as_dict=True, maintain_order=True).items():
         rows = _score_run(benchmark_steps, benchmark_messages, run, str(protocol), options, fluency)
-        parts.append(SCORES.rows([{"experiment": experiment, "protocol": protocol, **row} for row in rows]))
+        hashed = options_hash(options, *([] if measured_by is None else [measured_by]))
+        parts.append(SCORES.rows([{"experiment": experiment, "protocol": protocol, "options_hash": hashed, **row} for row in rows]))
     return SCORES.check(pl.concat(parts)) if parts else SCORES.empty()
 
 
@@ -131,9 +134,6 @@ def _score_run(
         own = Resampled(count_units(others, options, None).per_recording(recordings), options.bootstrap, weights)
         for measure in with_undefined((PRECISION, RECALL, F1), options.zero_division):
             rows.append(own.row(measure, MessageKind.CLARIFICATION.value, _failures(others)))
-    hash_of_options = options_hash(options)
-    for row in rows:
-        row["options_hash"] = hash_of_options
     return rows
 
 

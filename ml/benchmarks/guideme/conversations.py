@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ml.benchmarks.guideme.options import SameSecond
 from ml.benchmarks.guideme.scores import GuidanceVideo
-from ml.benchmarks.guideme.timeline import SILENT, Instant, SameSecond, place_references
-from ml.benchmarks.readers import load_json_list
+from ml.benchmarks.guideme.timeline import Instant, is_silence, place_references
 from ml.errors import InputError
+from ml.sources.reading import read_json_list
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def read_guideme(path: Path) -> list[GuideMeItem]:
     """Items of an annotation file. Raises ``InputError`` with file, record and field."""
     items: list[GuideMeItem] = []
     seen: set[str] = set()
-    for number, raw in enumerate(load_json_list(path)):
+    for number, raw in enumerate(read_json_list(path)):
         record = f"item {number}"
         if not isinstance(raw, dict) or not raw.get("video_id"):
             raise InputError("field is missing", file=path, record=record, field="video_id")
@@ -104,22 +105,20 @@ def as_video(
     return GuidanceVideo(item.video_id, tuple(Instant(tick, said.get(tick), text, category) for tick, text, category in placed))
 
 
-def read_merged_predictions(path: Path) -> list[GuidanceVideo]:
-    """Videos of a merged prediction file: a list of ``{video_id, endpoint_timestamp, prediction, answer, category?}``, one per instant.
+def read_merged_answers(path: Path) -> list[GuideMeItem]:
+    """Items of a merged prediction file, from its own answers: ``{video_id, endpoint_timestamp, answer, category?}``, one per instant.
 
-    ``prediction`` null: inference failed. ``answer`` is "Silent" or the reference. Ids are compared whole.
+    ``answer`` is "Silent" or the reference. Ids are compared whole. The predictions of such a file are read in ``readers``.
     """
-    instants: dict[str, dict[float, Instant]] = {}
-    for number, raw in enumerate(load_json_list(path)):
+    turns: dict[str, list[Turn]] = {}
+    for number, raw in enumerate(read_json_list(path)):
         record = f"item {number}"
         for field in ("video_id", "endpoint_timestamp", "answer"):
             if not isinstance(raw, dict) or raw.get(field) is None:
                 raise InputError("field is missing", file=path, record=record, field=field)
-        video, t_s = instants.setdefault(str(raw["video_id"]), {}), float(raw["endpoint_timestamp"])
-        if t_s in video:
-            raise InputError(
-                f"instant {t_s:g} of video {raw['video_id']} comes twice", file=path, record=record, field="endpoint_timestamp"
-            )
-        said = raw.get("prediction")
-        video[t_s] = Instant(t_s, None if said is None else str(said), str(raw["answer"]) or SILENT, raw.get("category"))
-    return [GuidanceVideo(video_id, tuple(by_time[t] for t in sorted(by_time))) for video_id, by_time in instants.items()]
+        said = turns.setdefault(str(raw["video_id"]), [])
+        turn = {"from": "assistant", "value": raw["answer"], "timestamp": raw["endpoint_timestamp"], "category": raw.get("category")}
+        made = _turn(turn, path, record)
+        if not is_silence(made.text):
+            said.append(made)
+    return [GuideMeItem(video_id, None, "", "", tuple(sorted(said, key=lambda t: t.t_s))) for video_id, said in turns.items()]

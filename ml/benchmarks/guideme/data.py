@@ -8,8 +8,8 @@ import polars as pl
 from ml.benchmarks.families import History, parse_protocol
 from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, as_video, read_guideme
 from ml.benchmarks.guideme.grids import grid_of
+from ml.benchmarks.guideme.options import SameSecond
 from ml.benchmarks.guideme.scores import GuidanceVideo
-from ml.benchmarks.guideme.timeline import SameSecond
 from ml.errors import InputError
 from ml.tables.declared import BENCHMARK_DIALOGUES, BENCHMARK_TURNS
 from ml.vocabulary import Status
@@ -96,19 +96,25 @@ def items_from_tables(dialogues: pl.DataFrame, turns: pl.DataFrame) -> list[Guid
     return items
 
 
-def guidance_videos(items: Iterable[GuideMeItem], predictions: pl.DataFrame, protocol: str) -> list[GuidanceVideo]:
-    """``guidance_predictions`` of one run as videos to score: every instant of the protocol's grid, those without an answer missing."""
+def guidance_videos(
+    items: Iterable[GuideMeItem], predictions: pl.DataFrame, protocol: str, same_second: SameSecond | None = None, *, of_rows: bool = False
+) -> list[GuidanceVideo]:
+    """``guidance_predictions`` of one run as videos to score: every instant of the protocol's grid, those without an answer missing.
+
+    ``of_rows`` takes the instants of the rows instead, for runs made elsewhere. ``same_second`` None: by whose history it is.
+    """
     variant = parse_protocol(protocol).guideme
     if variant is None:
         raise InputError("this is no GuideMe protocol", record=protocol, field="protocol")
     said: dict[str, dict[float, str | None]] = {}
     for row in predictions.iter_rows(named=True):
         said.setdefault(row["recording_id"], {})[round(row["t_s"], 3)] = row["said"] if row["status"] == Status.OK else None
-    rule = SameSecond.JOINED if variant.history is History.OWN else SameSecond.LAST
+    rule = same_second or (SameSecond.JOINED if variant.history is History.OWN else SameSecond.LAST)
     videos = []
     for item in items:
-        ticks = grid_of(item, variant)
-        answers = _at(said.get(item.video_id, {}), ticks)
+        own = said.get(item.video_id, {})
+        ticks = tuple(sorted(own)) if of_rows else grid_of(item, variant)
+        answers = _at(own, ticks)
         videos.append(as_video(item, ticks, answers, variant.interval_s, rule))
     return videos
 

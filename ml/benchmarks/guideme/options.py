@@ -1,5 +1,6 @@
 """Options of the GuideMe scorers, one per reading that the paper and its released code leave open, and the two named profiles."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -37,6 +38,14 @@ class Missing(StrEnum):
     SILENCE = "silent"
 
 
+class SameSecond(StrEnum):
+    """What two references at one instant become."""
+
+    LAST = "last"  # the released code with the true history
+    JOINED = "joined"  # the released code with the assistant's own history
+    BOTH = "both"
+
+
 class SilenceRule(StrEnum):
     OFFICIAL = "official"
     LENIENT = "lenient"  # quotes and final punctuation do not make an utterance of "Silent."
@@ -57,7 +66,10 @@ class WithoutReferences(StrEnum):
 
 @dataclass(frozen=True)
 class SoftOptions:
-    """Temporal-semantic matching. ``talk_silent_cost`` None embeds the word "Silent" instead of a fixed cost."""
+    """Temporal-semantic matching. ``talk_silent_cost`` None embeds the word "Silent" instead of a fixed cost.
+
+    ``same_second`` None: the last reference with the true history, joined ones with the assistant's own.
+    """
 
     sigma: float = 0.01
     distance_unit: DistanceUnit = DistanceUnit.INDEX
@@ -66,6 +78,7 @@ class SoftOptions:
     candidates: Candidates = Candidates.ALL_INSTANTS
     midpoint: Midpoint = Midpoint.LATER
     missing: Missing = Missing.DROP
+    same_second: SameSecond | None = None
     silence: SilenceRule = SilenceRule.OFFICIAL
     average: Average = Average.MACRO
     without_references: WithoutReferences = WithoutReferences.ZERO
@@ -119,3 +132,6 @@ def paper_literal(embedder: str = "all-mpnet-base-v2") -> GuideMeOptions:
     return GuideMeOptions(
         SoftOptions(candidates=Candidates.TALK_ONLY, distance_unit=DistanceUnit.SECONDS), BehaviorOptions(pair_window_s=0.0), embedder
     )
+
+
+PROFILES: dict[str, Callable[[], GuideMeOptions]] = {"official": official, "development": development, "paper_literal": paper_literal}

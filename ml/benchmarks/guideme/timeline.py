@@ -4,21 +4,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from ml.benchmarks.guideme.options import Missing, SilenceRule
+from ml.benchmarks.guideme.options import Missing, SameSecond, SilenceRule
 
 SILENT = "Silent"
 _OFFICIAL = frozenset({"", "silent", "<|silent|>"})
 _EDGES = re.compile(r"^[\s\"'“”‘’`*(\[]+|[\s\"'“”‘’`*)\].!…。]+$")
-
-
-class SameSecond(StrEnum):
-    """What two references at one instant become."""
-
-    LAST = "last"  # the released code with the true history
-    JOINED = "joined"  # the released code with the assistant's own history
-    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ml.benchmarks.cook_mre.protocol import FrameRule, uniform_times
 from ml.benchmarks.cook_mre.samples import CookSample, hints_of
 from ml.benchmarks.cook_mre.scores import score_cook
 from ml.benchmarks.families import GuideMeVariant, History
-from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, as_video, read_guideme, read_merged_predictions
+from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, as_video, read_guideme
 from ml.benchmarks.guideme.grids import dense_ticks
 from ml.benchmarks.guideme.protocol import WindowPictures, check_dialogue, run_guideme
 from ml.benchmarks.protocols import run_per_step
@@ -215,12 +215,6 @@ def test_guideme_files_are_read_and_bad_ones_refused(tmp_path):
         with pytest.raises(InputError) as error:
             read_guideme(path)
         assert error.value.field == bad
-    path.write_text(
-        '[{"video_id": "1", "endpoint_timestamp": 2, "prediction": null, "answer": "Silent"},'
-        ' {"video_id": "11", "endpoint_timestamp": 1, "prediction": "x", "answer": "y"}]'
-    )
-    merged = read_merged_predictions(path)
-    assert [(v.video_id, v.instants[0].said) for v in merged] == [("1", None), ("11", "x")]
 
 
 SAMPLES = [

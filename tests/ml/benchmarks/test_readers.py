@@ -1,18 +1,20 @@
-"""Prediction files of others: what is read, and what is refused with file, record and field."""
+"""Prediction files of others for all families: what is read, and what is refused with file, record and field."""
 
 import json
 
 import polars as pl
 import pytest
 
+from ml.benchmarks.data import BenchmarkData, read_benchmark
 from ml.benchmarks.ego.scores import score_ego
+from ml.benchmarks.families import Family
 from ml.benchmarks.readers import read_predictions
 from ml.errors import InputError
 from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 
 
 @pytest.fixture
-def steps():
+def ego():
     rows: list[dict[str, object]] = []
     for recording in ("demo/1", "demo/11"):
         for position, instruction in enumerate(("dice the onion", "add two cups of flour", "dice the onion")):
@@ -27,7 +29,28 @@ def steps():
                     "instruction": instruction,
                 }
             )
-    return BENCHMARK_STEPS.rows(rows)
+    tables = {"benchmark_steps": BENCHMARK_STEPS.rows(rows), "benchmark_messages": BENCHMARK_MESSAGES.empty()}
+    return BenchmarkData("demo", Family.EGO, tables)
+
+
+@pytest.fixture
+def guideme(tmp_path):
+    path = tmp_path / "talks.json"
+    turns = [("user", "help me", 0), ("assistant", "take the cup", 3), ("assistant", "not that one", 8)]
+    conversations = [{"from": who, "value": text, "timestamp": t} for who, text, t in turns]
+    path.write_text(json.dumps([{"video_id": name, "videos": [f"{name}.mp4"], "conversations": conversations} for name in ("1", "11")]))
+    return read_benchmark(path)
+
+
+@pytest.fixture
+def cook(tmp_path):
+    path = tmp_path / "clips.csv"
+    path.write_text(
+        "sample_id,video,start_time,end_time,instruction,class,element,original_description,difficulty,elements\n"
+        "a,v1.mp4,0,9,dice the onion,mistake,verb,slice the onion,hard,\n"
+        "b,v2.mp4,0,9,slice the onion,correct,,slice the onion,,verb;ingredient\n"
+    )
+    return read_benchmark(path)
 
 
 QICD = {
@@ -44,21 +67,30 @@ QICD = {
 }
 
 
-def write(tmp_path, items):
-    path = tmp_path / "predictions.json"
-    path.write_text(json.dumps(items))
+def write(tmp_path, items, name="predictions.json"):
+    path = tmp_path / name
+    path.write_text("\n".join(json.dumps(item) for item in items) if name.endswith("l") else json.dumps(items))
     return path
 
 
-def test_qicd_file(tmp_path, steps):
-    run = read_predictions(write(tmp_path, [QICD]), steps, experiment="x", protocol="demo.per_step")
-    assert run.select("unit_id", "t_s", "kind", "text").rows() == [
+def refused(path, data, **kwargs):
+    with pytest.raises(InputError) as error:
+        read_predictions(path, data, **kwargs)
+    assert error.value.file == path
+    return error.value
+
+
+@pytest.mark.parametrize("name", ["predictions.json", "predictions.jsonl"])
+def test_qicd_file(tmp_path, ego, name):
+    read = read_predictions(write(tmp_path, [QICD], name), ego)
+    assert (read.experiment, read.protocol) == ("predictions", "demo.per_step")
+    assert read.table.select("unit_id", "t_s", "kind", "text").rows() == [
         ("demo/1/0", 5.5, "feedback", "smaller"),
         ("demo/1/0", 20.0, "success", "Good job!"),
         ("demo/1/2", 55.0, "success", "Good"),
         ("demo/1/1", None, None, None),
     ]
-    scores = score_ego(steps, BENCHMARK_MESSAGES.empty(), run)
+    scores = score_ego(ego["benchmark_steps"], ego["benchmark_messages"], read.table)
     assert set(scores.filter(pl.col("group") == "all")["n_missing"]) == {3}  # the recording that the file lacks
 
 
@@ -68,60 +100,186 @@ def test_qicd_file(tmp_path, steps):
         ({"video_id": "7"}, "recording_id"),
         ({"pred_timestamps": [0.0]}, "pred_timestamps"),
         ({"pred_timestamps": [0.0, "soon", 1.0, 2.0, 3.0, 4.0]}, "pred_timestamps"),
-        ({"pred_timestamps": [0.0, float("nan"), 1.0, 2.0, 3.0, 4.0]}, "pred_timestamps"),
         ({"pred_timestamps": [0.0, -5.0, 1.0, 2.0, 3.0, 4.0]}, "pred_timestamps"),
+        ({"pred_timestamps": [0.0, True, 1.0, 2.0, 3.0, 4.0]}, "pred_timestamps"),
+        ({"pred_timestamps": 3}, "pred_texts"),
         ({"pred_texts": ["Hello", *QICD["pred_texts"][1:]]}, "pred_texts"),
         ({"pred_texts": ["Feedback: x", *QICD["pred_texts"][1:]]}, "pred_texts"),
     ],
 )
-def test_bad_qicd_items_are_refused(tmp_path, steps, change, field):
-    with pytest.raises(InputError) as error:
-        read_predictions(write(tmp_path, [{**QICD, **change}]), steps, experiment="x", protocol="demo.per_step")
-    assert error.value.field == field
-    assert error.value.file is not None
-    assert error.value.record is not None
+def test_bad_qicd_items_are_refused(tmp_path, ego, change, field):
+    error = refused(write(tmp_path, [{**QICD, **change}]), ego)
+    assert error.field == field
+    assert error.record is not None
 
 
-def test_a_recording_twice_is_refused(tmp_path, steps):
-    with pytest.raises(InputError, match="comes twice"):
-        read_predictions(write(tmp_path, [QICD, QICD]), steps, experiment="x", protocol="demo.per_step")
+def test_a_recording_twice_is_refused(tmp_path, ego):
+    assert "comes twice" in str(refused(write(tmp_path, [QICD, QICD]), ego))
 
 
-def test_csv_in_any_order_gives_the_same_rows(tmp_path, steps):
+def test_csv_in_any_order_gives_the_same_rows(tmp_path, ego):
     lines = ["1.mp4,5,feedback,smaller", "11,44,success,done", "1,21,feedback,more"]
     runs = []
     for number, order in enumerate((lines, lines[::-1])):
         path = tmp_path / f"{number}.csv"
         path.write_text("\n".join(["video_id,timestamp,kind,text", *order]))
-        runs.append(read_predictions(path, steps, experiment="x", protocol="demo.per_step").sort("recording_id", "message_index"))
+        runs.append(read_predictions(path, ego, experiment="x").table.sort("recording_id", "message_index"))
     assert runs[0].equals(runs[1])
     assert runs[0].filter(pl.col("kind").is_not_null())["unit_id"].to_list() == ["demo/1/0", "demo/1/1", "demo/11/2"]
 
 
-def test_bad_csv_is_refused_with_its_line(tmp_path, steps):
+def test_bad_csv_is_refused_with_its_line(tmp_path, ego):
     path = tmp_path / "p.csv"
     path.write_text("video_id,timestamp,kind,text\n1,5,feedback,x\n1,6,shout,x\n")
-    with pytest.raises(InputError) as error:
-        read_predictions(path, steps, experiment="x", protocol="demo.per_step")
-    assert (error.value.record, error.value.field) == ("line 3", "kind")
+    error = refused(path, ego)
+    assert (error.record, error.field) == ("line 3", "kind")
     path.write_text("video_id,kind,text\n1,feedback,x\n")
-    with pytest.raises(InputError, match="no column t_s"):
-        read_predictions(path, steps, experiment="x", protocol="demo.per_step")
+    error = refused(path, ego)
+    assert error.field == "t_s"
+    assert "Found: video_id, kind, text" in str(error)
+    path.write_text("video_id,timestamp,kind,text\n1,5,feedback,x\n1,6\n")
+    assert refused(path, ego).record == "row 3"
 
 
-def test_parquet_round_trip_and_duplicate_ids(tmp_path, steps):
-    run = read_predictions(write(tmp_path, [QICD]), steps, experiment="x", protocol="demo.per_step")
+def test_canonical_rows_survive_every_format(tmp_path, ego):
+    run = read_predictions(write(tmp_path, [QICD]), ego, experiment="x").table
+    failed = run.with_columns(status=pl.when(pl.col("kind").is_null()).then(pl.lit("error")).otherwise("status"), reason=pl.lit("why"))
+    failed.write_parquet(tmp_path / "run.parquet")
+    failed.write_csv(tmp_path / "run.csv")
+    failed.write_ndjson(tmp_path / "run.jsonl")
+    for name in ("run.parquet", "run.csv", "run.jsonl"):
+        read = read_predictions(tmp_path / name, ego)
+        assert (read.experiment, read.protocol) == ("x", "demo.per_step")
+        assert read.table.equals(failed), name
+    renamed = read_predictions(tmp_path / "run.parquet", ego, experiment="y", protocol="full_recipe")
+    assert (renamed.experiment, renamed.protocol) == ("y", "demo.full_recipe")
+
+
+def test_a_run_appended_twice_or_two_runs_in_one_file_are_refused(tmp_path, ego):
+    run = read_predictions(write(tmp_path, [QICD]), ego, experiment="x").table
     path = tmp_path / "run.parquet"
-    run.write_parquet(path)
-    assert read_predictions(path, steps, experiment="y", protocol="demo.per_step")["experiment"].unique().to_list() == ["y"]
     pl.concat([run, run]).write_parquet(path)
-    with pytest.raises(InputError, match="share a key"):
-        read_predictions(path, steps, experiment="y", protocol="demo.per_step")
+    error = refused(path, ego)
+    assert error.field == "message_index"
+    assert "resumed" in str(error)
+    pl.concat([run, run.with_columns(experiment=pl.lit("z"))]).write_parquet(path)
+    assert refused(path, ego).field == "experiment"
 
 
-def test_absent_and_unknown_files_are_refused(tmp_path, steps):
-    with pytest.raises(InputError, match="no such file"):
-        read_predictions(tmp_path / "none.json", steps, experiment="x", protocol="demo.per_step")
-    (tmp_path / "p.xml").write_text("<a/>")
-    with pytest.raises(InputError, match="not known"):
-        read_predictions(tmp_path / "p.xml", steps, experiment="x", protocol="demo.per_step")
+def test_broken_files_are_refused(tmp_path, ego):
+    assert "no such file" in str(refused(tmp_path / "none.json", ego))
+    for name, text, words in (
+        ("p.xml", "<a/>", "not known"),
+        ("p.json", "{", "not valid JSON"),
+        ("p.json", "{}", "list is expected"),
+        ("p.json", "[]", "no prediction"),
+        ("p.json", "[3]", "object is expected"),
+        ("p.jsonl", '{"a": 1}\n{', "not valid JSON"),
+        ("p.parquet", "PAR1", "not a whole Parquet file"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert words in str(refused(tmp_path / name, ego)), (name, text)
+    (tmp_path / "p.csv").write_bytes("video_id,timestamp,kind,text\n1,5,feedback,½\n".encode("cp1252"))
+    assert "not UTF-8" in str(refused(tmp_path / "p.csv", ego))
+
+
+MERGED = [
+    {"video_id": "1", "endpoint_timestamp": 3, "prediction": "take the cup", "answer": "take the cup"},
+    {"video_id": "1", "endpoint_timestamp": 4, "prediction": "Silent", "answer": "Silent"},
+    {"video_id": "1", "endpoint_timestamp": 8, "prediction": None, "answer": "not that one"},
+]
+
+
+def test_guideme_merged_file(tmp_path, guideme):
+    read = read_predictions(write(tmp_path, MERGED), guideme)
+    assert read.protocol == "talks.dense"
+    rows = read.table.select("recording_id", "t_s", "said", "status").rows()
+    assert rows[:3] == [("talks/1", 3.0, "take the cup", "ok"), ("talks/1", 4.0, "Silent", "ok"), ("talks/1", 8.0, None, "error")]
+    other = read.table.filter(pl.col("recording_id") == "talks/11")
+    assert other.height > 8  # the grid of the video that the file lacks, all missing
+    assert set(other["status"]) == {"error"}
+
+
+def test_guideme_utterances_only(tmp_path, guideme):
+    path = tmp_path / "said.csv"
+    path.write_text("video,time,text\n1,8.4,not that one\n11,3,take it\n")
+    absent = read_predictions(path, guideme).table.filter(pl.col("recording_id") == "talks/1")
+    assert absent.select("t_s", "said", "status").rows() == [(3.0, None, "error"), (8.0, None, "error"), (8.4, "not that one", "ok")]
+    silent = read_predictions(path, guideme, absent_is_silence=True).table.filter(pl.col("recording_id") == "talks/1")
+    assert silent.filter(pl.col("said") == "Silent").height > 15
+    assert set(silent["status"]) == {"ok"}
+
+
+def test_guideme_instants_come_once(tmp_path, guideme):
+    error = refused(write(tmp_path, [MERGED[0], MERGED[0]]), guideme)
+    assert (error.record, error.field) == ("item 1", "endpoint_timestamp")
+    error = refused(write(tmp_path, [{**MERGED[0], "prediction": 3}]), guideme)
+    assert error.field == "prediction"
+    error = refused(write(tmp_path, [{**MERGED[0], "video_id": "111"}]), guideme)
+    assert error.field == "recording_id"
+
+
+def test_a_merged_file_is_a_benchmark_by_its_own_answers(tmp_path):
+    path = write(tmp_path, MERGED, "merged.json")
+    data = read_benchmark(path)
+    assert data.family is Family.GUIDEME
+    assert data["benchmark_turns"].select("t_s", "text").rows() == [(3.0, "take the cup"), (8.0, "not that one")]
+    assert read_predictions(path, data).table.height == 3
+
+
+def test_cook_answers(tmp_path, cook):
+    read = read_predictions(write(tmp_path, [{"sample_id": "a", "answer": "No, sliced."}]), cook)
+    assert read.protocol == "clips.default"
+    assert read.table.select("sample_id", "hint", "answer", "status").rows() == [
+        ("a", "none", "No, sliced.", "ok"),
+        ("b", "none", None, "error"),
+    ]
+    hinted = [{"id": "a", "hint": "verb", "response": "No."}, {"id": "b", "hint": "verb", "response": " "}]
+    read = read_predictions(write(tmp_path, hinted), cook)
+    assert read.protocol == "clips.hint"
+    assert read.table.select("sample_id", "hint", "status").rows() == [
+        ("a", "verb", "ok"),
+        ("b", "ingredient", "error"),
+        ("b", "verb", "empty"),
+    ]
+    assert refused(write(tmp_path, [hinted[0], hinted[0]]), cook).record == "item 1"
+    assert refused(write(tmp_path, [{**hinted[1], "hint": "tool"}]), cook).field == "hint"
+    assert refused(write(tmp_path, [{"id": "c", "answer": "x"}]), cook).field == "sample_id"
+
+
+def test_a_protocol_of_another_family_is_refused(tmp_path, cook):
+    assert refused(write(tmp_path, [{"sample_id": "a", "answer": "x"}]), cook, protocol="dense").field == "protocol"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("b.json", '[{"foo": 1}]', "no benchmark begins with this record: foo"),
+        ("b.txt", "x", "not known"),
+        ("b.parquet", "x", "not a whole Parquet file"),
+        ("b.json", '[{"video_id": "1", "conversations": [{"from": "robot", "value": "x", "timestamp": 1}]}]', "neither user nor assistant"),
+        ("b.csv", "sample_id,video,instruction,class,element,original_description\na,v,dice,maybe,,dice\n", "is no class"),
+    ],
+)
+def test_bad_benchmarks_are_refused(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=words) as error:
+        read_benchmark(tmp_path / name)
+    assert error.value.file == tmp_path / name
+
+
+def test_timelines_are_read_from_parquet_json_and_lines(tmp_path):
+    row = {
+        "video_id": "1_1",
+        "activity_name": "Ramen",
+        "output_texts": ["boil water", "Good", "done"],
+        "output_timestamps": [0.0, 20.0, 30.0],
+        "output_types": ["instruction", "feedback_action_aligned_success", "feedback_finish_all"],
+    }
+    pl.DataFrame([row]).write_parquet(tmp_path / "b.parquet")
+    write(tmp_path, [row], "b.json")
+    write(tmp_path, [row], "b.jsonl")
+    tables = [read_benchmark(tmp_path / name)["benchmark_steps"] for name in ("b.parquet", "b.json", "b.jsonl")]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+    assert tables[0].select("unit_id", "end_s").rows() == [("b/1_1/0", 30.0)]

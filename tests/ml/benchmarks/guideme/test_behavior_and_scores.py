@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ml.benchmarks.guideme.behavior import Moment, Outcome, classify
 from ml.benchmarks.guideme.embedding import BoundedCosines
 from ml.benchmarks.guideme.grids import anchor_grid, dense_ticks
-from ml.benchmarks.guideme.options import BehaviorOptions, SilenceRule, development, official
+from ml.benchmarks.guideme.options import BehaviorOptions, SameSecond, SilenceRule, development, official
 from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme
-from ml.benchmarks.guideme.timeline import Instant, SameSecond, is_silence, place_references
+from ml.benchmarks.guideme.timeline import Instant, is_silence, place_references
 
 MOMENTS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=0, max_size=40)
 

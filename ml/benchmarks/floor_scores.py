@@ -1,0 +1,74 @@
+"""Scores of the floors beside a run: assistants that see nothing, under the same protocol and options.
+
+They cost no judge: what a fixed text says is worth nothing, so its grade is 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+import polars as pl
+
+from ml.benchmarks.assistants.floors import ALERT_TEXT, cook_floors, ego_floors
+from ml.benchmarks.assistants.interface import ticks
+from ml.benchmarks.cook_mre.judged import always
+from ml.benchmarks.cook_mre.metrics import CookOptions
+from ml.benchmarks.cook_mre.samples import samples_from_table
+from ml.benchmarks.cook_mre.scores import score_cook
+from ml.benchmarks.data import BenchmarkData
+from ml.benchmarks.ego.options import EgoOptions
+from ml.benchmarks.ego.scores import score_ego
+from ml.benchmarks.ego.units import Feed
+from ml.benchmarks.families import parse_protocol
+from ml.benchmarks.guideme.options import GuideMeOptions
+from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme
+from ml.benchmarks.guideme.timeline import SILENT, Instant
+from ml.benchmarks.protocols import run_full_recipe, run_per_step
+from ml.embeddings.encoder import TextEncoder
+
+ALERT_EVERY_S = 10.0
+
+
+def ego_floor_scores(data: BenchmarkData, protocol: str, options: EgoOptions, median_step_s: float | None = None) -> pl.DataFrame:
+    """``scores`` of the floors on an EGO benchmark. ``median_step_s`` is what the duration timer knows, by default the benchmark's own."""
+    steps, messages = data["benchmark_steps"], data["benchmark_messages"]
+    if median_step_s is None:
+        median_step_s = float(median((steps["end_s"] - steps["start_s"]).to_list()))
+    run = run_full_recipe if parse_protocol(protocol).feed == Feed.FULL_RECIPE else run_per_step
+    runs = [run(factory, steps, ticks(), experiment=name, protocol=protocol) for name, factory in ego_floors(median_step_s).items()]
+    return score_ego(steps, messages, pl.concat(runs), options)
+
+
+def guideme_floor_scores(
+    videos: Sequence[GuidanceVideo], protocol: str, options: GuideMeOptions, encoder: TextEncoder, is_judged: bool
+) -> pl.DataFrame:
+    """``scores`` of the floors at the instants of a run: silent, always speaking, an alert every 10 s."""
+    named = replace(options, embedder=encoder.name)
+    judge = (lambda pairs: [0.0] * len(pairs)) if is_judged else None
+    parts = []
+    for name, every_s in (("floor_silent", None), ("floor_always_speak", 0.0), ("floor_alert_every_10s", ALERT_EVERY_S)):
+        floor = [GuidanceVideo(video.video_id, _alerts(video.instants, every_s)) for video in videos]
+        parts.append(score_guideme(floor, encoder.encode, named, experiment=name, protocol=protocol, judge=judge))
+    return pl.concat(parts)
+
+
+def cook_floor_scores(data: BenchmarkData, protocol: str, options: CookOptions) -> pl.DataFrame:
+    """``scores`` of always claiming a mistake and never."""
+    samples = samples_from_table(data["benchmark_clips"])
+    parts = [
+        score_cook(samples, always(samples, name == "floor_always_mistake"), options, experiment=name, protocol=protocol)
+        for name in cook_floors()
+    ]
+    return pl.concat(parts)
+
+
+def _alerts(instants: Sequence[Instant], every_s: float | None) -> tuple[Instant, ...]:
+    """The instants with an alert at the first and then every so often; None: never."""
+    said: list[Instant] = []
+    next_s = float("-inf")
+    for instant in sorted(instants, key=lambda one: one.t_s):
+        is_due = every_s is not None and instant.t_s >= next_s - 1e-9
+        if is_due and every_s is not None:
+            next_s = instant.t_s + every_s
+        said.append(replace(instant, said=ALERT_TEXT if is_due else SILENT))
+    return tuple(said)

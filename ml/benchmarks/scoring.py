@@ -1,0 +1,295 @@
+"""Scoring a run of any family: from canonical tables, and from a predictions file with a benchmark, as scores, floors and a report.
+
+    from ml.benchmarks.scoring import score_files
+    result = score_files("predictions.json", "annotation.json")
+    result.write("report")
+
+The rules stand with the families; this module puts readers, scorers, floors and pages together.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ml.benchmarks.cook_mre import pages as cook_pages
+from ml.benchmarks.cook_mre.judged import Judgement, judge_answers
+from ml.benchmarks.cook_mre.metrics import CookOptions
+from ml.benchmarks.cook_mre.samples import answers_from_table, samples_from_table
+from ml.benchmarks.cook_mre.scores import score_cook, tally_cook
+from ml.benchmarks.data import BenchmarkData, find_benchmark
+from ml.benchmarks.ego import pages as ego_pages
+from ml.benchmarks.ego.options import EgoOptions
+from ml.benchmarks.ego.scores import score_ego, tally_ego
+from ml.benchmarks.families import Family, parse_protocol
+from ml.benchmarks.floor_scores import cook_floor_scores, ego_floor_scores, guideme_floor_scores
+from ml.benchmarks.guideme import pages as guideme_pages
+from ml.benchmarks.guideme.data import guidance_videos, items_from_tables
+from ml.benchmarks.guideme.options import PROFILES, GuideMeOptions
+from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme, tally_guideme
+from ml.benchmarks.judging import CRITERIA_HASH, GRADE_HASH, JudgedBy, QualityJudge
+from ml.benchmarks.options import flat, with_options
+from ml.benchmarks.readers import read_predictions
+from ml.benchmarks.report import Chart, ReportPage, SampleTable, failure_line, html, terminal_table, write_report
+from ml.benchmarks.running import check_run
+from ml.benchmarks.similarity import BertScore, BertScoreIdentity
+from ml.benchmarks.tally import Tally
+from ml.embeddings.encoder import EMBEDDED_NAME, TextEncoder
+from ml.errors import InputError
+from ml.tables.store import TableStore
+from ml.vocabulary import Status
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ml.llm.client import Client
+
+Options = EgoOptions | GuideMeOptions | CookOptions
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What scorers need from outside: the text encoder (GuideMe), a judge (GuideMe, Cook-MRE), BERTScore (EGO).
+
+    Without ``judge`` neither Score, Score_m nor Cook-MRE's types and observations are scored. ``with_failures`` asks the judge for the kind
+    of each failure of Cook-MRE.
+    """
+
+    encoder: TextEncoder = field(default_factory=TextEncoder)
+    judge: "Client | None" = None
+    bertscore: BertScore | None = None
+    with_failures: bool = True
+
+
+def default_options(family: Family, profile: str | None = None, settings: Iterable[str] = ()) -> Options:
+    """The reported options of a family, or a named profile of GuideMe, with single ones set by ``name=value``."""
+    if profile is not None and family is not Family.GUIDEME:
+        raise InputError(f"{family} has no profiles", field="profile", remedy="Leave it out, or set single options")
+    chosen: Options
+    match family:
+        case Family.EGO:
+            chosen = EgoOptions()
+        case Family.GUIDEME:
+            name = profile or "official"
+            if name not in PROFILES:
+                raise InputError(f"no profile {name!r}", field="profile", remedy=f"Profiles: {', '.join(PROFILES)}")
+            chosen = PROFILES[name]()
+        case Family.COOK_MRE:
+            chosen = CookOptions()
+    return with_options(chosen, settings)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a benchmark with what its scores and its pages are made of. ``predictions`` hold one experiment and one protocol.
+
+    ``instants_of_rows``: a GuideMe run made elsewhere is scored at the instants of its rows, not at those of the protocol's grid.
+    """
+
+    data: BenchmarkData
+    predictions: pl.DataFrame
+    options: Options
+    tools: Tools
+    instants_of_rows: bool = False
+
+    @property
+    def experiment(self) -> str:
+        return str(self.predictions["experiment"][0])
+
+    @property
+    def protocol(self) -> str:
+        return str(self.predictions["protocol"][0])
+
+    @cached_property
+    def videos(self) -> list[GuidanceVideo]:
+        """GuideMe: the run laid beside the references."""
+        items = items_from_tables(self.data["benchmark_dialogues"], self.data["benchmark_turns"])
+        rule = self.options.soft.same_second if isinstance(self.options, GuideMeOptions) else None
+        return guidance_videos(items, self.predictions, self.protocol, rule, of_rows=self.instants_of_rows)
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """Cook-MRE: the run's answers as judged samples."""
+        samples = samples_from_table(self.data["benchmark_clips"])
+        is_hinted = parse_protocol(self.protocol).feed == "hint"
+        answers = answers_from_table(self.predictions)
+        options = self.options if isinstance(self.options, CookOptions) else CookOptions()
+        return judge_answers(self.tools.judge, samples, answers, options, is_hinted=is_hinted, with_failures=self.tools.with_failures)
+
+    @property
+    def judged_by(self) -> JudgedBy | None:
+        judge = self.tools.judge
+        if judge is None or self.data.family is Family.EGO:
+            return None
+        return JudgedBy(judge.model, GRADE_HASH if self.data.family is Family.GUIDEME else CRITERIA_HASH)
+
+    @property
+    def measured_by(self) -> BertScoreIdentity | None:
+        return None if self.tools.bertscore is None or self.data.family is not Family.EGO else self.tools.bertscore.identity
+
+    @property
+    def _ego_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return self.data["benchmark_steps"], self.data["benchmark_messages"]
+
+    def scores(self) -> pl.DataFrame:
+        """``scores`` rows of the run."""
+        names = {"experiment": self.experiment, "protocol": self.protocol}
+        match self.options:
+            case EgoOptions() as ego:
+                return score_ego(*self._ego_tables, self.predictions, ego, self.tools.bertscore, self.measured_by)
+            case GuideMeOptions() as guideme:
+                judge = QualityJudge(self.tools.judge) if self.tools.judge is not None else None
+                options = replace(guideme, embedder=self.tools.encoder.name)
+                return score_guideme(self.videos, self.tools.encoder.encode, options, judge=judge, judged_by=self.judged_by, **names)
+            case CookOptions() as cook:
+                samples = samples_from_table(self.data["benchmark_clips"])
+                return score_cook(samples, self.judgement, cook, judged_by=self.judged_by, **names)
+
+    def floor_scores(self, median_step_s: float | None = None) -> pl.DataFrame:
+        """``scores`` rows of the floors under the same protocol and options."""
+        match self.options:
+            case EgoOptions() as ego:
+                return ego_floor_scores(self.data, self.protocol, ego, median_step_s)
+            case GuideMeOptions() as guideme:
+                return guideme_floor_scores(self.videos, self.protocol, guideme, self.tools.encoder, self.tools.judge is not None)
+            case CookOptions() as cook:
+                return cook_floor_scores(self.data, self.protocol, cook)
+
+    def tally(self) -> Tally:
+        """Sums per recording, for comparing the run with another."""
+        match self.options:
+            case EgoOptions() as ego:
+                return tally_ego(*self._ego_tables, self.predictions, ego)
+            case GuideMeOptions() as guideme:
+                judge = QualityJudge(self.tools.judge) if self.tools.judge is not None else None
+                return tally_guideme(self.videos, self.tools.encoder.encode, guideme, judge)
+            case CookOptions() as cook:
+                return tally_cook(samples_from_table(self.data["benchmark_clips"]), self.judgement, cook)
+
+    def pages(self, scores: pl.DataFrame, timelines: int) -> tuple[list[Chart], list[Chart], list[SampleTable]]:
+        """Charts, timelines of the first recordings, and single items to read."""
+        match self.options:
+            case EgoOptions() as ego:
+                return ego_pages.pages(self.data, self.predictions, scores, ego, timelines)
+            case GuideMeOptions() as guideme:
+                return guideme_pages.pages(self.videos, self.tools.encoder.encode, scores, guideme, self.experiment, timelines)
+            case CookOptions():
+                answers = answers_from_table(self.predictions)
+                return cook_pages.pages(samples_from_table(self.data["benchmark_clips"]), answers, self.judgement, scores)
+
+
+def score_tables(
+    data: BenchmarkData, predictions: pl.DataFrame, options: Options | None = None, tools: Tools | None = None
+) -> pl.DataFrame:
+    """``scores`` of every (experiment, protocol) in canonical ``predictions`` of the benchmark's family.
+
+    Raises ``InputError`` for a run whose items all failed.
+    """
+    tools = tools or Tools()
+    parts = []
+    for part in predictions.partition_by("experiment", "protocol", maintain_order=True):
+        check_run(part)
+        parts.append(Run(data, part, options or default_options(data.family), tools).scores())
+    if not parts:
+        raise InputError("there are no predictions to score", record=data.name)
+    return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A scored run. ``scores`` hold its rows first, then those of the floors. A notebook shows the report's page."""
+
+    run: Run
+    scores: pl.DataFrame
+    notes: tuple[str, ...]
+    timelines: int
+
+    @property
+    def own_scores(self) -> pl.DataFrame:
+        return self.scores.filter(pl.col("experiment") == self.run.experiment)
+
+    def table(self) -> "Table":
+        """A rich table for the terminal."""
+        return terminal_table(self.scores)
+
+    @cached_property
+    def page(self) -> ReportPage:
+        charts, timelines, samples = self.run.pages(self.scores, self.timelines)
+        options: Mapping[str, Any] = flat(self.run.options)
+        for name, used in (("judge", self.run.judged_by), ("bertscore", self.run.measured_by)):
+            if used is not None:
+                options = {**options, **{f"{name}.{key}": value for key, value in asdict(used).items()}}
+        title = f"{self.run.experiment} on {self.run.data.name}"
+        return ReportPage(title, self.scores, options, self.notes, tuple(charts), tuple(timelines), tuple(samples))
+
+    def write(self, folder: str | Path, name: str = "report") -> tuple[Path, Path]:
+        """JSON and HTML in ``folder``. Nothing is written unless both can be."""
+        return write_report(Path(folder), self.page, name)
+
+    def _repr_html_(self) -> str:
+        return html(self.page)
+
+
+def score_files(
+    predictions: str | Path,
+    benchmark: str | Path,
+    *,
+    experiment: str | None = None,
+    protocol: str | None = None,
+    settings: Sequence[str] = (),
+    profile: str | None = None,
+    tools: Tools | None = None,
+    store: TableStore | None = None,
+    floors: bool = True,
+    median_step_s: float | None = None,
+    timelines: int = 8,
+    absent_is_silence: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Scored:
+    """Score a predictions file on a benchmark: a file or folder in a published format, or a name in ``store``'s tables.
+
+    ``settings`` are options as ``name=value``; ``median_step_s`` is what the duration timer knows, by default the benchmark's own median.
+    Raises ``InputError`` with file, record, field and remedy, also for a run whose items all failed.
+    """
+    say = progress or (lambda stage: None)
+    say("reading")
+    data = find_benchmark(benchmark, store)
+    file = read_predictions(Path(predictions), data, experiment=experiment, protocol=protocol, absent_is_silence=absent_is_silence)
+    check_run(file.table)
+    options = default_options(data.family, profile, settings)
+    run = Run(data, file.table, options, tools or Tools(), instants_of_rows=data.family is Family.GUIDEME)
+    say("scoring")
+    parts = [run.scores()]
+    if floors:
+        say("floors")
+        parts.append(run.floor_scores(median_step_s))
+    return Scored(run, pl.concat(parts), _notes(run, parts[0], absent_is_silence), timelines)
+
+
+def scored_run(run: Run, *, floors: bool = True, median_step_s: float | None = None, timelines: int = 8) -> Scored:
+    """A run that is in canonical tables, with its floors."""
+    own = run.scores()
+    parts = [own, run.floor_scores(median_step_s)] if floors else [own]
+    return Scored(run, pl.concat(parts), _notes(run, own, False), timelines)
+
+
+def _notes(run: Run, scores: pl.DataFrame, absent_is_silence: bool) -> tuple[str, ...]:
+    """What a reader of the figures must know."""
+    notes = [failure_line(scores, run.data.family)]
+    if run.data.family is Family.GUIDEME:
+        if run.tools.encoder.name.startswith(EMBEDDED_NAME):
+            notes.append(
+                "Texts are embedded by all-MiniLM-L6-v2, the paper's by all-mpnet-base-v2: soft values are not comparable with it."
+            )
+        said = run.predictions.filter(pl.col("status") == Status.OK)
+        if not absent_is_silence and said.height and not said["said"].str.to_lowercase().is_in(["silent", ""]).any():
+            notes.append("The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence.")
+    judged = run.judged_by
+    if judged is not None and judged.model == "rules":
+        notes.append("Judged by rules on words, which measure less than a language model: not comparable with the paper.")
+    if judged is None and run.data.family is not Family.EGO:
+        notes.append("Without a judge: values that need one are left out.")
+    return tuple(notes)
