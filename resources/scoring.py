@@ -1,10 +1,11 @@
 """Scoring stored runs of any family with the judge and the embeddings that the settings name."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import polars as pl
+from pydantic import PrivateAttr
 
 from ml.benchmarks.families import Family, parse_protocol
 from ml.settings import FLOORS
@@ -19,6 +20,7 @@ class Scorers(dg.ConfigurableResource):
     """``score`` gives the ``scores`` rows of one stored run, ``scored`` the run with its floors and its report."""
 
     data: str
+    _tools: Any = PrivateAttr(default=None)  # the encoder is loaded once
 
     def score(self, experiment: str, protocol: str, store: TableStore) -> pl.DataFrame:
         """Rows of the run alone. Raises ``InputError`` where every item of it failed."""
@@ -52,6 +54,9 @@ class Scorers(dg.ConfigurableResource):
         from ml.embeddings.encoder import TextEncoder
         from resources.llm import open_client, reply_cache
 
-        settings = PlatformSettings().values
-        judge = open_client(settings.benchmarks.judge, reply_cache(Path(self.data)), settings, JUDGE_RULES)
-        return Tools(TextEncoder(settings.embeddings.model), judge)
+        if self._tools is None:
+            settings = PlatformSettings().values
+            judge = open_client(settings.benchmarks.judge, reply_cache(Path(self.data)), settings, JUDGE_RULES)
+            self._tools = Tools(TextEncoder(settings.embeddings.model), judge)
+        tools: Tools = self._tools
+        return tools
