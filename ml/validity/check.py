@@ -60,7 +60,12 @@ def _request(pair: Mapping[str, Any], told: pl.DataFrame | None) -> Request:
     account = [] if told is None else told.select("start_s", "end_s", "text").to_dicts()
     inputs |= {"narrations": account or NO_ACCOUNT, "meaning": MEANING[MistakeType(pair["mistake_type"])]}
     key = hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:24]
-    return Request(key=key, task=TASK, inputs=inputs, system=SYSTEM, prompt=fill(PROMPT, inputs), schema=SCHEMA, max_tokens=256)
+    return Request(key, TASK, inputs, SYSTEM, fill(PROMPT, inputs), schema=SCHEMA, max_tokens=256, check=_unreadable)
+
+
+def _unreadable(text: str) -> str | None:
+    read = read_verdicts(Reply("", Status.OK, text, None))
+    return read["reason"] if read["status"] is Status.UNPARSABLE else None
 
 
 def read_verdicts(reply: Reply) -> Row:

@@ -83,6 +83,14 @@ def test_only_dated_pairs_are_checked_and_equal_questions_are_asked_once(provide
     assert len(provider.calls()) == 1
 
 
+def test_an_unreadable_reply_is_asked_for_once_more(provider):
+    provider.play({"kind": "text", "text": "It is fine, I think."}, {"kind": "text", "text": GOOD, "times": 0})
+    out = check_pairs(*pairs(), Client(AnthropicBackend("m", api_key="k", base_url=provider.url)))
+    assert out["feasible"].to_list() == [False, False]
+    assert len(provider.calls()) == 2
+    assert "could not be read" in json.dumps(provider.calls()[1]["body"])
+
+
 def test_the_openai_backend_is_asked_under_the_same_schema(provider):
     provider.play({"kind": "text", "text": GOOD, "times": 0})
     out = check_pairs(*pairs(), Client(OpenAIBackend("m", api_key="k", base_url=f"{provider.url}/v1")))
