@@ -119,7 +119,7 @@ def estimate_stage(
     chosen = stage.settings(settings)
     client = open_client(chosen, llm.cache, settings, stage.rules(), retry_failed=retry_failed, needs_key=False)
     _, questions = dry_run(stage, stage.read(store, settings, ids), client)
-    return estimate(questions.asked, client, is_batch=chosen.batch)
+    return estimate(questions.asked, client, is_batch=chosen.batch, guesses=questions.stood_in)
 
 
 def estimate_metadata(found: "Estimate") -> dict[str, Shown]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dagster_project.commands.llm import estimate, prompt, retry_failed
 from dagster_project.commands.review import review
 from ml.errors import InputError
 
@@ -42,6 +43,9 @@ def ui(
 
 
 app.command()(review)
+app.command()(estimate)
+app.command()(prompt)
+app.command(name="retry-failed")(retry_failed)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from assets.recordings import recording_assets
 from assets.sources import source_assets
 from assets.training import training_assets
 from assets.validity import validity_assets
-from dagster_project.jobs import RAW_VIDEO, jobs
+from dagster_project.jobs import LLM_JOBS, RAW_VIDEO, jobs
 from ml.settings import Settings, load_settings
 from resources.assistants import Assistants
 from resources.checkpoints import Checkpoints
@@ -23,6 +23,7 @@ from resources.llm import LanguageModels
 from resources.narrator import NarratorModel
 from resources.settings import PlatformSettings
 from resources.tables import Tables
+from sensors.llm_batches import llm_batches_sensor
 from sensors.raw_videos import raw_videos_sensor
 
 
@@ -41,11 +42,15 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *training_assets(settings),
         *benchmark_assets(settings),
     ]
+    built = jobs(settings)
     return dg.Definitions(
         assets=assets,
         asset_checks=asset_checks(),
-        jobs=jobs(settings),
-        sensors=[raw_videos_sensor(settings, f"{RAW_VIDEO}_job")],
+        jobs=built,
+        sensors=[
+            raw_videos_sensor(settings, f"{RAW_VIDEO}_job"),
+            llm_batches_sensor(settings, [job for job in built if job.name in LLM_JOBS.values()], LLM_JOBS),
+        ],
         resources={
             "tables": Tables(data=data),
             "settings": PlatformSettings(),

@@ -15,11 +15,11 @@ from assets.fingerprints import Fingerprints
 from assets.imported import source_of
 from dagster_project import jobs
 from dagster_project.instance import prepare_instance
-from dagster_project.runs import ProgressWatch, end_dead_runs, partition_tags, quiet_dagster, run_job
+from dagster_project.runs import ProgressWatch, end_dead_runs, quiet_dagster, run_job
 from ml.progress import Snapshot, format_seconds
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, encode_key
-from resources.partitions import RECORDINGS
+from resources.partitions import partition_tags, recording_ranges
 
 COUNTED = (
     ("imported_recordings", "recordings imported"),
@@ -143,19 +143,7 @@ def _ranges(instance: dg.DagsterInstance, pending: Sequence[str]) -> list[dict[s
     """Run tags for the pending keys: one run per contiguous range of the dynamic partitions, or one per other key."""
     if pending and "|" in pending[0]:
         return _multi_ranges(pending)
-    order = {key: place for place, key in enumerate(instance.get_dynamic_partitions(RECORDINGS.name or ""))}
-    if any(key not in order for key in pending):
-        return [partition_tags([key]) for key in pending]
-    places = sorted(order[key] for key in pending)
-    keys = {place: key for key, place in order.items()}
-    # gaps up to 50 partitions are bridged: passing over a current one costs 20 ms, a run 3 s
-    ranges: list[list[int]] = []
-    for place in places:
-        if ranges and place - ranges[-1][-1] <= 50:
-            ranges[-1].append(place)
-        else:
-            ranges.append([place])
-    return [partition_tags([keys[r[0]], keys[r[-1]]] if len(r) > 1 else [keys[r[0]]]) for r in ranges]
+    return recording_ranges(instance, pending)
 
 
 def _multi_ranges(pending: Sequence[str]) -> list[dict[str, str]]:

@@ -20,6 +20,14 @@ COMIST_ASSETS = (
 )
 BENCHMARKS, PREDICTIONS, SCORES, LEADERBOARD = "benchmarks", "predictions", "scores", "leaderboard"
 RAW_VIDEO, PROPOSED_STEPS = "raw_video", "proposed_steps"
+LLM_JOBS = {  # the job that an LLM stage belongs to
+    "instructions": f"{RECORDINGS}_job",
+    "proposed_steps": f"{PROPOSED_STEPS}_job",
+    "attributes": f"{COUNTERFACTUALS}_job",
+    "counterfactuals": f"{COUNTERFACTUALS}_job",
+    "feedback_timestamps": f"{COUNTERFACTUALS}_job",
+    "validity_check": f"{COUNTERFACTUALS}_job",
+}
 
 
 def jobs(settings: Settings) -> list[Any]:

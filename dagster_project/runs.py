@@ -5,13 +5,13 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from dagster._core.definitions.reconstruct import build_reconstructable_job  # the only way to name a job that has arguments
-from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from ml.progress import Snapshot, read_progress
 
@@ -26,15 +26,6 @@ class RunOutcome:
     success: bool
     seconds: float
     message: str | None
-
-
-def partition_tags(keys: Sequence[str]) -> dict[str, str]:
-    """Run tags for one partition or a contiguous range of partitions."""
-    if not keys:
-        return {}
-    if len(keys) == 1:
-        return {"dagster/partition": keys[0]}
-    return {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
 
 
 def this_process() -> str:
@@ -66,13 +57,21 @@ def end_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     return ended
 
 
-def run_job(instance: dg.DagsterInstance, job: str, *, tags: dict[str, str] | None = None) -> RunOutcome:
-    """Execute a job to its end. Failure is an outcome, not an exception."""
+def run_job(
+    instance: dg.DagsterInstance,
+    job: str,
+    *,
+    tags: Mapping[str, str] | None = None,
+    op_config: Mapping[str, Mapping[str, Any]] | None = None,
+) -> RunOutcome:
+    """Execute a job to its end; ``op_config`` is config by asset. Failure is an outcome, not an exception."""
     reconstructable = build_reconstructable_job("dagster_project.jobs", "job_named", reconstructable_args=(job,))
     started = time.monotonic()
-    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # events go to the instance; the terminal shows progress
+    config: dict[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}  # the terminal shows progress instead
+    if op_config:
+        config["ops"] = {name: {"config": dict(values)} for name, values in op_config.items()}
     with dg.execute_job(
-        reconstructable, instance=instance, run_config=quiet, tags={**(tags or {}), PROCESS_TAG: this_process()}, raise_on_error=False
+        reconstructable, instance=instance, run_config=config, tags={**(tags or {}), PROCESS_TAG: this_process()}, raise_on_error=False
     ) as result:
         message = None
         if not result.success:

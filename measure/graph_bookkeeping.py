@@ -13,10 +13,9 @@ import dagster as dg
 
 from assets.partitioned import materialize_partitions
 from dagster_project.instance import INSTANCE_YAML
-from dagster_project.runs import partition_tags
 from ml.tables.declared import TABLES
 from ml.tables.store import TableStore, encode_key
-from resources.partitions import RECORDINGS
+from resources.partitions import RECORDINGS, partition_tags
 from resources.tables import Tables
 
 LIMIT_MS = 40.0

@@ -35,8 +35,7 @@ def _attributes(inputs: Inputs, client: Asks) -> pl.DataFrame:
 def _instructions(inputs: Inputs, client: Asks) -> pl.DataFrame:
     from ml.instructions.described import instruct_descriptions
 
-    max_tokens = inputs.settings.stages.instructions.max_tokens
-    return instruct_descriptions(inputs["imported_steps"], inputs["imported_recordings"], client, max_tokens=max_tokens)
+    return instruct_descriptions(inputs["imported_steps"], inputs["imported_recordings"], client)
 
 
 def _proposed_steps(inputs: Inputs, client: Asks) -> pl.DataFrame:
@@ -46,7 +45,7 @@ def _proposed_steps(inputs: Inputs, client: Asks) -> pl.DataFrame:
     known = inputs["imported_steps"]["recording_id"].unique().to_list()
     raw = inputs["recordings"].filter((pl.col("source") == RAW_VIDEOS) & ~pl.col("recording_id").is_in(known))
     wanted = raw["recording_id"].to_list() if inputs.settings.raw_videos.propose_steps else []
-    return propose_steps(wanted, inputs["narrations"], client, max_tokens=inputs.settings.stages.proposed_steps.max_tokens)
+    return propose_steps(wanted, inputs["narrations"], client)
 
 
 def _instruction_rules() -> Rules:

@@ -12,17 +12,21 @@ import polars as pl
 from ml.llm.client import Client
 from ml.llm.requests import Reply, Request
 from ml.llm.stage import Inputs, LLMStage, Progress, Rules
+from ml.llm.tokens import MESSAGE_OVERHEAD, text_tokens
 from ml.vocabulary import Status
 
 
 @dataclass
 class Questions:
-    """Answers like a client, from the cache or by rule, and keeps what was asked. ``stood_in`` are keys that a rule answered."""
+    """Answers like a client, from the cache or by rule, and keeps what was asked.
+
+    ``stood_in`` has the output tokens of the replies that a rule gave, by request key: a guess at a model's.
+    """
 
     client: Client
     rules: Rules
     asked: list[Request] = field(default_factory=list)
-    stood_in: set[str] = field(default_factory=set)
+    stood_in: dict[str, int] = field(default_factory=dict)
 
     @property
     def model(self) -> str:
@@ -36,11 +40,11 @@ class Questions:
         return replies
 
     def _by_rule(self, request: Request) -> Reply:
-        self.stood_in.add(request.key)
         rule = self.rules.get(request.task)
         text = rule(request.inputs) if rule is not None else ""
         if not text.strip():
             return Reply(request.key, Status.EMPTY, None, "no rule stands in for the model", model=self.model)
+        self.stood_in[request.key] = text_tokens(text) + MESSAGE_OVERHEAD
         return Reply(request.key, Status.OK, text, None, model=self.model)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,9 +22,9 @@ class Estimate:
 
     ``input_tokens`` includes prefix reads.
 
-    ``output_tokens`` and ``money_usd`` expect replies as long as stored ones of the same task and model, or as ``max_tokens`` where none
-    are; ``money_worst_usd`` has every reply reach its cap. Money is None where the price is unknown. ``seconds`` assumes ``latency_s``;
-    a batch takes up to a day instead.
+    ``output_tokens`` and ``money_usd`` expect replies as long as stored ones of the same task and model, else as guessed by the caller,
+    else as ``max_tokens``; ``money_worst_usd`` has every reply reach its cap. Money is None where the price is unknown. ``seconds``
+    assumes ``latency_s``; a batch takes up to a day instead.
     """
 
     calls: int
@@ -44,8 +44,11 @@ def estimate(
     count: Literal["length", "provider"] = "length",
     latency_s: float = 3.0,
     is_batch: bool = False,
+    guesses: Mapping[str, int] | None = None,
 ) -> Estimate:
-    """``count``: ``length`` is the stated rule of ``ml.llm.tokens``; ``provider`` asks its counting endpoint, free but slow.
+    """``guesses`` are expected output tokens by request key.
+
+    ``count``: ``length`` is the stated rule of ``ml.llm.tokens``; ``provider`` asks its counting endpoint, free but slow.
 
     Raises InputError where ``provider`` has no such endpoint.
     """
@@ -66,7 +69,8 @@ def estimate(
     outputs = 0
     share = BATCH_SHARE if is_batch else 1.0
     for request, size in zip(asked, sizes, strict=True):
-        output = min(request.max_tokens, typical.get(request.task, request.max_tokens))
+        guess = (guesses or {}).get(request.key, request.max_tokens)
+        output = min(request.max_tokens, typical.get(request.task, guess))
         outputs += output
         if client.price is None:
             continue

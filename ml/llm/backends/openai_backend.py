@@ -104,17 +104,21 @@ class OpenAIBackend:
         import openai
 
         stream = self._stream if self._stream is not None else request.max_tokens > _STREAM_FROM_TOKENS
-        body = self.body(request)
         told = _Told()
         headers: dict[str, str] = {}
         try:
             async with asyncio.timeout(timeout_s):
-                create: Any = self._open().chat.completions.with_raw_response.create
                 if not stream:
-                    raw = await create(**body, extra_body=self._extra or None, timeout=timeout_s)
-                    return answer_of(json.loads(raw.http_response.content), lower(raw.headers))
+                    # `create` checks every key of the body against its types, a third of the processor time of a call
+                    response: httpx2.Response = await self._open().post(
+                        "/chat/completions", cast_to=httpx2.Response, body=self.wire(request), options={"timeout": timeout_s}
+                    )
+                    return answer_of(json.loads(response.content), lower(response.headers))
+                create: Any = self._open().chat.completions.with_raw_response.create
                 options = {"include_usage": True}
-                raw = await create(**body, extra_body=self._extra or None, timeout=timeout_s, stream=True, stream_options=options)
+                raw = await create(
+                    **self.body(request), extra_body=self._extra or None, timeout=timeout_s, stream=True, stream_options=options
+                )
                 headers = lower(raw.headers)
                 async for chunk in raw.parse():
                     told.hear(chunk)

@@ -1,0 +1,109 @@
+"""What LLM stages would ask and cost over recordings, before anything is spent. The estimate of given requests: ``ml.llm.estimate``."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+import polars as pl
+
+from assets.fingerprints import Fingerprints
+from ml.errors import InputError
+from ml.llm.dry_run import Questions, dry_run
+from ml.llm.estimate import Estimate, estimate
+from ml.llm.stage import Inputs, LLMStage
+from ml.llm_stages import LLM_STAGES, llm_stage
+from ml.settings import LLM, RAW_VIDEOS, Settings
+from ml.tables.store import TableStore
+from resources.llm import open_client, reply_cache
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class StageEstimate:
+    """One stage over the recordings that are ``due``: not made yet, or made from something else than what is there now."""
+
+    stage: str
+    model: str
+    is_batch: bool
+    due: int
+    found: Estimate
+    questions: int
+
+
+def stage_names(stage: str) -> list[str]:
+    """``all`` or one stage, as names in the graph's order."""
+    return list(LLM_STAGES) if stage == ALL else [llm_stage(stage).name]
+
+
+def chosen_recordings(store: TableStore, settings: Settings, pattern: str | None) -> list[str]:
+    """Imported recordings that match a shell pattern such as ``captaincook4d/*``.
+
+    Without one, those of the sources whose steps become pairs, and raw videos. Raises ``InputError`` where there are none.
+    """
+    sources = settings.all_sources()
+    ids = store.scan("imported_recordings").select("recording_id").unique().sort("recording_id").collect()["recording_id"].to_list()
+
+    def wanted(identifier: str) -> bool:
+        if pattern is not None:
+            return fnmatch(identifier, pattern)
+        name = identifier.split("/", 1)[0]
+        return name == RAW_VIDEOS or (name in sources and sources[name].counterfactuals)
+
+    found = [identifier for identifier in ids if wanted(identifier)]
+    if not found:
+        problem = "no recording is imported yet" if not ids else f"none of {len(ids)} imported recordings is chosen"
+        raise InputError(problem, field="recordings", remedy="Run sources_job, or give --recordings a pattern such as 'captaincook4d/*'")
+    return found
+
+
+class DryRuns:
+    """Dry runs of stages one after another: a stage that is due reads what the stages before it would make."""
+
+    def __init__(self, store: TableStore, settings: Settings, recordings: Sequence[str], chosen: Mapping[str, LLM] | None = None) -> None:
+        self._store, self._settings, self._recordings, self._chosen = store, settings, list(recordings), chosen or {}
+        self._made: dict[str, pl.DataFrame] = {}
+        self._due: dict[str, set[str]] = {}
+
+    def settings_of(self, stage: LLMStage) -> LLM:
+        return self._chosen.get(stage.name, stage.settings(self._settings))
+
+    def due(self, name: str) -> set[str]:
+        """Recordings that a run of the stage would make."""
+        if name not in self._due:
+            stage, prints = LLM_STAGES[name], Fingerprints(self._store, self._settings)
+            before: set[str] = set().union(*(self.due(table) for table in stage.reads if table in LLM_STAGES))
+            made_from = getattr(prints, name)
+            stale = {one for one in self._recordings if self._store.made_from(name, one) != made_from(one)} - before
+            self._due[name] = before | stale
+        return self._due[name]
+
+    def run(self, name: str, only: Collection[str] | None = None) -> tuple[pl.DataFrame, Questions]:
+        """The stage over what is due, or over ``only`` whether due or not."""
+        stage = LLM_STAGES[name]
+        ids = [one for one in self._recordings if one in (self.due(name) if only is None else only)]
+        chosen = self.settings_of(stage)
+        cache = reply_cache(self._settings.data)
+        client = open_client(chosen, cache if cache.path.exists() else None, self._settings, stage.rules(), needs_key=False)
+        made, questions = dry_run(stage, self.inputs(stage, ids), client)
+        self._made[name] = made
+        return made, questions
+
+    def inputs(self, stage: LLMStage, ids: Sequence[str]) -> Inputs:
+        """The stage's inputs: from disk where they are current, else as the stages before would make them."""
+        read = stage.read(self._store, self._settings, ids)
+        tables = dict(read.tables)
+        for table in stage.reads:
+            if table in LLM_STAGES and (stale := self.due(table) & set(ids)):
+                if table not in self._made:
+                    self.run(table)
+                kept = tables[table].filter(~pl.col("recording_id").is_in(list(stale)))
+                dry = self._made[table].filter(pl.col("recording_id").is_in(list(stale)))
+                tables[table] = pl.concat([kept, dry])
+        return Inputs(tables, self._settings)
+
+    def estimate(self, name: str) -> StageEstimate:
+        chosen = self.settings_of(LLM_STAGES[name])
+        _, questions = self.run(name)
+        found = estimate(questions.asked, questions.client, is_batch=chosen.batch, guesses=questions.stood_in)
+        return StageEstimate(name, questions.model, chosen.batch, len(self.due(name)), found, len({one.key for one in questions.asked}))
