@@ -67,13 +67,6 @@ def test_the_same_samples_in_three_formats(tmp_path):
 def test_other_names_and_absent_fields(tmp_path):
     short = {"sample_id": 7, "video": "a/b/front.mp4", "instruction": "Dice it."}
     short |= {"label": "error", "type": "verb", "recipe_step": "Slice it."}
-        "sample_id": 7,
-        "video": "a/b/front.mp4",
-        "instruction": "Dice it.",
-        "label": "error",
-        "type": "verb",
-        "recipe_step": "Slice it.",
-    }
     write_json(tmp_path, [short])
     columns = CookColumns().renamed({"sample_class": "label", "element": "type", "original": "recipe_step"})
     rows = table(tmp_path, columns=columns)
