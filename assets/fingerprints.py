@@ -1,7 +1,8 @@
 """What each table's partition is made from: the one place that says when a partition is current.
 
-A fingerprint is a hash of the code version of the stage, the settings it reads and the fingerprints of the partitions it reads. Bump a code
-version when a stage's result changes; prompts and model weights enter by their own hashes.
+A fingerprint is a hash of the code version of the stage, the settings it reads and the fingerprints of the partitions it reads; of those
+that a language model made, also their rows, since it does not answer alike twice. Bump a code version when a stage's result changes;
+prompts and model weights enter by their own hashes.
 """
 
 from collections.abc import Callable
@@ -84,9 +85,9 @@ class Fingerprints:
     def steps(self, recording_id: str) -> str:
         made = [self.store.made_from("recordings", recording_id), self.imported("imported_steps", recording_id)]
         if recording_id in self._described(import_partition(recording_id)):
-            made.append(self.store.made_from("instructions", recording_id))
+            made.append(self.store.version("instructions", recording_id))
         if self._waits_for_proposals(recording_id):
-            made.append(self.store.made_from("proposed_steps", recording_id))
+            made.append(self.store.version("proposed_steps", recording_id))
         return fingerprint(CODE_VERSIONS["steps"], made)
 
     def instructions(self, recording_id: str) -> str:
@@ -129,15 +130,15 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["attributes"], self.store.made_from("steps", recording_id), self.llm_stage("attributes"), types)
 
     def counterfactuals(self, recording_id: str) -> str:
-        made = self.store.made_from("attributes", recording_id)
+        made = self.store.version("attributes", recording_id)
         return fingerprint(CODE_VERSIONS["counterfactuals"], made, self.llm_stage("counterfactuals"), self.settings.counterfactuals)
 
     def feedback_timestamps(self, recording_id: str) -> str:
-        made = [self.store.made_from(name, recording_id) for name in ("counterfactuals", "steps", "narrations")]
+        made = [self.store.version(name, recording_id) for name in ("counterfactuals", "steps", "narrations")]
         return fingerprint(CODE_VERSIONS["feedback_timestamps"], made, self.llm_stage("feedback_timestamps"))
 
     def validity_check(self, recording_id: str) -> str:
-        made = [self.store.made_from(name, recording_id) for name in ("feedback_timestamps", "narrations")]
+        made = [self.store.version(name, recording_id) for name in ("feedback_timestamps", "narrations")]
         return fingerprint(CODE_VERSIONS["validity_check"], made, self.llm_stage("validity_check"))
 
     def llm_stage(self, stage: str) -> str:
@@ -148,8 +149,8 @@ class Fingerprints:
         return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, declared.prompt_hash(), rules)
 
     def all_of(self, table: str) -> str:
-        """Hash over the fingerprints of every partition of a table on disk."""
-        return fingerprint(*((name, self.store.made_from(table, name)) for name in self.store.partitions(table)))
+        """Hash over the fingerprints and rows of every partition of a table on disk."""
+        return fingerprint(*((name, self.store.version(table, name)) for name in self.store.partitions(table)))
 
     def sources_are_current(self) -> bool:
         made = fingerprint_of_import(self.settings)

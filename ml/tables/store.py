@@ -1,6 +1,7 @@
 """Tables on disk: one Parquet file per partition, written whole or not at all. No Dagster, no domain logic.
 
-A file carries in its Parquet metadata the fingerprint of what it was made from, so that a rerun can skip it.
+A file carries in its Parquet metadata the fingerprint of what it was made from, so that a rerun can skip it, and a hash of its rows, so
+that what depends on them can tell when they changed: models do not answer alike twice.
 """
 
 import hashlib
@@ -20,6 +21,7 @@ from ml.tables.declared import TABLES
 from ml.tables.schema import Partitioning, Table
 
 FINGERPRINT_KEY = "interject.fingerprint"
+CONTENT_KEY = "interject.content"
 WHOLE_TABLE = "all"
 _SAFE = re.compile(r"[A-Za-z0-9_.-]")
 _SEPARATOR, _ESCAPE = "~", "+"
@@ -75,7 +77,8 @@ class TableStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
         try:
-            checked.write_parquet(temporary, compression="zstd", metadata={FINGERPRINT_KEY: made_from})
+            told = {FINGERPRINT_KEY: made_from, CONTENT_KEY: hashlib.sha256(checked.write_ndjson().encode()).hexdigest()[:24]}
+            checked.write_parquet(temporary, compression="zstd", metadata=told)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -83,11 +86,19 @@ class TableStore:
 
     def made_from(self, name: str, partition: str = WHOLE_TABLE) -> str | None:
         """Fingerprint that the partition was made from; None where the file is absent or not a whole Parquet file."""
+        found = self._told(name, partition)
+        return None if found is None else found.get(FINGERPRINT_KEY.encode(), b"").decode()
+
+    def version(self, name: str, partition: str = WHOLE_TABLE) -> str | None:
+        """What the partition was made from and what came out; None where it is absent."""
+        found = self._told(name, partition)
+        return None if found is None else "+".join(found.get(key.encode(), b"").decode() for key in (FINGERPRINT_KEY, CONTENT_KEY))
+
+    def _told(self, name: str, partition: str) -> dict[bytes, bytes] | None:
         try:
-            found = pq.read_metadata(self.path(name, partition)).metadata or {}
+            return pq.read_metadata(self.path(name, partition)).metadata or {}
         except (FileNotFoundError, pa.ArrowInvalid):
             return None
-        return found.get(FINGERPRINT_KEY.encode(), b"").decode()
 
     def has(self, name: str, partition: str = WHOLE_TABLE) -> bool:
         return self.made_from(name, partition) is not None

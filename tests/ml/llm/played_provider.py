@@ -19,6 +19,8 @@ from typing import Any
 CALLS: list[dict[str, Any]] = []
 SCRIPT: list[dict[str, Any]] = []
 BATCHES: dict[str, dict[str, Any]] = {}
+FILES: dict[str, bytes] = {}
+ERROR_STATUS = {"invalid_request_error": 400, "overloaded_error": 529, "rate_limit_error": 429}
 SETTINGS: dict[str, Any] = {"delay_s": 0.0, "headers": {}, "polls_until_ended": 1}
 STATE = {"in_flight": 0, "peak": 0}
 OPENAI_STOPS = {"end_turn": "stop", "max_tokens": "length", "refusal": "content_filter"}
@@ -195,7 +197,7 @@ async def answer_batch(writer: asyncio.StreamWriter, method: str, path: str, raw
         if SETTINGS.get("drop_upload"):
             return False
     elif path.endswith("/batches"):
-        views = [batch_view(one, base) for one in reversed(BATCHES.values())]
+        views = [batch_view(one, base) for one in reversed(BATCHES.values()) if "metadata" not in one]
         page = {"data": views, "has_more": False, "first_id": None, "last_id": None}
         await send(writer, 200, json.dumps(page).encode(), {})
         return True
@@ -207,6 +209,77 @@ async def answer_batch(writer: asyncio.StreamWriter, method: str, path: str, raw
             return True
         batch["polls"] += 1
     await send(writer, 200, json.dumps(batch_view(batch, base)).encode(), {})
+    return True
+
+
+def openai_batch_result(item: dict[str, Any]) -> dict[str, Any]:
+    behaviour = behaviour_for(json.dumps(item))
+    line: dict[str, Any] = {"id": f"batch_req_{len(CALLS)}", "custom_id": item["custom_id"], "response": None, "error": None}
+    match behaviour["kind"]:
+        case "text":
+            line["response"] = {"status_code": 200, "request_id": "r", "body": completion(item["body"], behaviour)}
+        case "errored":
+            kind = behaviour.get("error_type", "api_error")
+            body = {"error": {"type": kind, "message": behaviour.get("message", "scripted")}}
+            line["response"] = {"status_code": ERROR_STATUS.get(kind, 500), "request_id": "r", "body": body}
+        case other:
+            line["error"] = {"code": f"batch_{other}", "message": "not processed in time"}
+    return line
+
+
+def openai_batch_view(batch: dict[str, Any]) -> dict[str, Any]:
+    ended = batch["polls"] >= SETTINGS["polls_until_ended"]
+    failed = batch.get("problem") if ended else None
+    status = "failed" if failed else "completed" if ended else "in_progress"
+    done = ended and not failed
+    errors = {"object": "list", "data": [{"code": "invalid", "message": failed, "line": 1, "param": None}]} if failed else None
+    return {
+        "id": batch["id"], "object": "batch", "endpoint": "/v1/chat/completions", "errors": errors, "input_file_id": batch["input"],
+        "completion_window": "24h", "status": status, "output_file_id": batch["output"] if done else None,
+        "error_file_id": batch["lost"] if done else None, "created_at": batch["created_at"], "metadata": batch["metadata"],
+        "request_counts": {"total": batch["total"], "completed": 0, "failed": 0},
+    }  # fmt: skip
+
+
+def keep_file(content: bytes) -> str:
+    FILES[f"file-{len(FILES)}"] = content
+    return f"file-{len(FILES) - 1}"
+
+
+async def answer_openai_batch(writer: asyncio.StreamWriter, method: str, path: str, raw: bytes) -> bool:
+    if path.endswith("/v1/files"):
+        lines = [line for line in raw.split(b"\n") if line.startswith(b'{"custom_id"')]  # the part of the form that is the file
+        CALLS.append({"path": f"{method} {path}", "body": [json.loads(line) for line in lines], "kind": "file"})
+        file = {"id": keep_file(b"\n".join(lines)), "object": "file", "bytes": len(raw), "created_at": 1, "filename": "batch.jsonl"}
+        await send(writer, 200, json.dumps({**file, "purpose": "batch", "status": "processed"}).encode(), {})
+        return True
+    if "/files/" in path:
+        await send(writer, 200, FILES[path.split("/")[3]], {}, "application/octet-stream")
+        return True
+    CALLS.append({"path": f"{method} {path}", "body": json.loads(raw) if raw else None, "kind": "batch"})
+    if method == "POST":
+        body = json.loads(raw)
+        results = [openai_batch_result(json.loads(line)) for line in FILES[body["input_file_id"]].split(b"\n")]
+        random.Random(len(BATCHES)).shuffle(results)
+        good = [one for one in results if (one["response"] or {}).get("status_code") == 200]
+        lost = [one for one in results if one not in good]
+        written = ["\n".join(json.dumps(one) for one in part).encode() for part in (good, lost)]
+        batch = {
+            "id": f"batch_{len(BATCHES)}", "input": body["input_file_id"], "polls": 0, "total": len(results),
+            "created_at": int(datetime.now(UTC).timestamp()), "metadata": body.get("metadata"), "problem": SETTINGS.get("batch_problem"),
+            "output": keep_file(written[0]) if good else None, "lost": keep_file(written[1]) if lost else None,
+        }  # fmt: skip
+        BATCHES[str(batch["id"])] = batch
+        if SETTINGS.get("drop_upload"):
+            return False
+    elif path.endswith("/batches"):
+        ours = [openai_batch_view(one) for one in reversed(BATCHES.values()) if "metadata" in one]
+        await send(writer, 200, json.dumps({"object": "list", "data": ours, "has_more": False}).encode(), {})
+        return True
+    else:
+        batch = BATCHES[path.split("/")[3]]
+        batch["polls"] += 1
+    await send(writer, 200, json.dumps(openai_batch_view(batch)).encode(), {})
     return True
 
 
@@ -233,6 +306,9 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             path = path.partition("?")[0]
             if path == "/control":
                 await control(writer, method, raw)
+            elif path.startswith(("/v1/batches", "/v1/files")):
+                if not await answer_openai_batch(writer, method, path, raw):
+                    break
             elif "/batches" in path:
                 if not await answer_batch(writer, method, path, raw, f"http://{host}:{port}"):
                     break

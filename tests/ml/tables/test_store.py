@@ -48,6 +48,17 @@ def test_written_rows_come_back_with_their_fingerprint(tmp_path):
     assert store.partitions("video_probe") == ["a/1"]
 
 
+def test_the_version_changes_with_the_rows_and_with_what_they_were_made_from(tmp_path):
+    store = TableStore(tmp_path)
+    versions = []
+    for status, made_from in (("ok", "v1"), ("ok", "v1"), ("bad_video", "v1"), ("ok", "v2")):
+        store.write("video_probe", TABLES["video_probe"].rows([{"recording_id": "k/1", "status": status}]), "k/1", made_from=made_from)
+        versions.append(store.version("video_probe", "k/1"))
+    assert versions[0] == versions[1]
+    assert len(set(versions)) == 3
+    assert store.version("video_probe", "k/2") is None
+
+
 def test_a_file_cut_short_counts_as_absent_and_is_replaced(tmp_path):
     store = TableStore(tmp_path)
     path = store.write("video_probe", probe_rows("a/1"), "a/1", made_from="f1")

@@ -1,4 +1,4 @@
-"""The played provider as a fixture, and the client and requests that most tests start from."""
+"""The played provider as a fixture, and a small graph whose LLM stages ask it."""
 
 import subprocess
 import sys
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm_graph import LLMGraph
 from tests.ml.llm.provider import Provider
 
 
 @pytest.fixture(scope="session")
 def provider_url() -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).with_name("played_provider.py"))]
+    command = [sys.executable, str(Path(__file__).parent / "ml" / "llm" / "played_provider.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
@@ -25,3 +26,8 @@ def provider(provider_url: str) -> Provider:
     handle = Provider(provider_url)
     handle.play()
     return handle
+
+
+@pytest.fixture
+def llm_graph(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMGraph:
+    return LLMGraph(provider, tmp_path, monkeypatch)
