@@ -237,15 +237,6 @@ class Review(Section):
     """Another seed draws other pairs; answers to the former ones are kept."""
 
 
-class Review(Section):
-    """What people are asked about."""
-
-    size: int = Field(500, ge=1)
-    """Pairs in the sample."""
-    seed: int = 0
-    """Another seed draws other pairs; answers to the former ones are kept."""
-
-
 class Mix(Section):
     weights: dict[str, float]
     """Share of draws by dataset: ``ego_comist``, or a kind of source (all sources of the kind together)."""
@@ -361,8 +352,8 @@ class GuideMeProfile(StrEnum):
 
 
 class Benchmarks(Section):
-    experiments: tuple[str, ...] = (*FLOORS, UNTUNED, "comist_plus", "embedded_clips")
-    """Floors, the untuned base, tuned experiments and assistants, in leaderboard order."""
+    experiments: tuple[str, ...] = ()
+    """Floors, ``untuned_base``, tuned experiments and assistants by name; by default all that there are."""
     protocols: tuple[str, ...] = (
         "kitchen_steps.per_step",
         "kitchen_steps_unseen.per_step",
@@ -472,7 +463,6 @@ class Settings(BaseSettings):
     embeddings: Embeddings = Embeddings()
     selection: Selection = Selection()
     review: Review = Review()
-    review: Review = Review()
     mixes: dict[str, Mix] = Field(default_factory=_default_mixes)
     experiments: dict[str, Experiment] = Field(default_factory=_default_experiments)
     assistants: dict[str, Assistant] = Field(default_factory=_default_assistants)
@@ -502,7 +492,9 @@ class Settings(BaseSettings):
                 raise ValueError(f"experiments.{name}.mix: no mix {experiment.mix!r}; allowed: {', '.join(sorted(self.mixes))}")
         if twice := sorted({*FLOORS, UNTUNED, *self.experiments} & self.assistants.keys()):
             raise ValueError(f"assistants.{twice[0]}: the name is taken by an experiment or a floor")
-        allowed = {*FLOORS, UNTUNED, *self.experiments, *self.assistants}
+        allowed = [*FLOORS, UNTUNED, *self.experiments, *self.assistants]
+        if not self.benchmarks.experiments:
+            object.__setattr__(self, "benchmarks", self.benchmarks.model_copy(update={"experiments": tuple(allowed)}))
         if unknown_experiments := [name for name in self.benchmarks.experiments if name not in allowed]:
             raise ValueError(f"benchmarks.experiments: no {unknown_experiments[0]!r}; allowed: {', '.join(sorted(allowed))}")
         return self
@@ -539,11 +531,6 @@ class Settings(BaseSettings):
             chosen = self.all_sources().get(source)
             types = () if chosen is None else chosen.mistake_types
         return tuple(one for one in types if one in DESCRIPTIVE_MISTAKE_TYPES) if is_proposed else types
-
-    @property
-    def review_log(self) -> Path:
-        """File of people's answers."""
-        return self.data / "review" / "answers.sqlite"
 
     @property
     def review_log(self) -> Path:
