@@ -17,10 +17,11 @@ import polars as pl
 
 from ml.comist.candidates import build_candidates, candidate_texts
 from ml.comist.selection import SelectionSettings, select
+from ml.counterfactuals.registry import DIRECTIONS
 from ml.embeddings.encoder import TextEncoder
 from ml.embeddings.store import TextVectorStore
 from ml.tables.declared import COUNTERFACTUALS, FEEDBACK_TIMESTAMPS, RECORDINGS
-from ml.vocabulary import DIRECTIONS, MistakeType, Status
+from ml.vocabulary import MistakeType, Status
 
 LIMIT_S, LIMIT_GB = 180.0, 2.0
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from ml.counterfactuals.rules.functions import FUNCTIONS
+from ml.counterfactuals.registry import offline_rules
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
 
@@ -17,7 +17,7 @@ def client_of(arguments: argparse.Namespace) -> Client:
     """The client that the options ask for. No cache: a measurement asks anew."""
     match arguments.backend:
         case "rules":
-            return Client(RulesBackend(FUNCTIONS))
+            return Client(RulesBackend(offline_rules()))
         case _ if not arguments.model:
             raise SystemExit(f"--backend {arguments.backend} needs --model")
         case "anthropic":

@@ -74,9 +74,9 @@ def _feedback_timestamps(inputs: Inputs, client: Asks) -> pl.DataFrame:
 
 
 def _counterfactual_rules() -> Rules:
-    from ml.counterfactuals.rules.functions import FUNCTIONS
+    from ml.counterfactuals.registry import offline_rules
 
-    return FUNCTIONS
+    return offline_rules()
 
 
 def _validity_check(inputs: Inputs, client: Asks) -> pl.DataFrame:

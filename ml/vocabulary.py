@@ -1,16 +1,25 @@
 """The closed word lists of the domain. Anything whose values are few and fixed belongs here; open vocabularies do not."""
 
 from enum import StrEnum
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
 
-class MistakeType(StrEnum):
-    """The five mistake types of EGO-CoMist (section 4.1), after CaptainCook4D's error categories."""
+    class MistakeType(StrEnum):
+        """Every module of ``ml.counterfactuals.types`` by its file name. The type checker knows the five of EGO-CoMist (section 4.1), after
+        CaptainCook4D's error categories; a further module needs no entry here."""
 
-    MEASUREMENT = "measurement"
-    PREPARATION = "preparation"
-    TECHNIQUE = "technique"
-    TEMPERATURE = "temperature"
-    TIMING = "timing"
+        MEASUREMENT = "measurement"
+        PREPARATION = "preparation"
+        TECHNIQUE = "technique"
+        TEMPERATURE = "temperature"
+        TIMING = "timing"
+
+else:
+    _TYPES = sorted(module.name for module in iter_modules([str(Path(__file__).parent / "counterfactuals" / "types")]))
+    MistakeType = StrEnum("MistakeType", {name.upper(): name for name in _TYPES}, module=__name__, qualname="MistakeType")
 
 
 class Direction(StrEnum):
@@ -21,15 +30,6 @@ class Direction(StrEnum):
     LOWER = "lower"
     HIGHER = "higher"
     ALTERNATIVE = "alternative"
-
-
-DIRECTIONS: dict[MistakeType, tuple[Direction, ...]] = {
-    MistakeType.MEASUREMENT: (Direction.SMALLER, Direction.GREATER),
-    MistakeType.PREPARATION: (Direction.ALTERNATIVE,),
-    MistakeType.TECHNIQUE: (Direction.ALTERNATIVE,),
-    MistakeType.TEMPERATURE: (Direction.LOWER, Direction.HIGHER),
-    MistakeType.TIMING: (Direction.SMALLER, Direction.GREATER),
-}
 
 
 class MessageKind(StrEnum):

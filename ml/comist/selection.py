@@ -26,9 +26,10 @@ from enum import StrEnum
 import polars as pl
 
 from ml.comist.splits import SplitSettings, SplitUnit, assign_splits, require_no_overlap, unit_interval
+from ml.counterfactuals.registry import DIRECTIONS
 from ml.errors import InputError
 from ml.tables.declared import COMIST_REJECTIONS, EGO_COMIST
-from ml.vocabulary import DIRECTIONS, Direction, MistakeType, Status
+from ml.vocabulary import Direction, MistakeType, Status
 
 
 class Rejection(StrEnum):

@@ -1,6 +1,7 @@
-"""What one mistake type brings: fields, prompts, reading, checks, timestamp rule. A further type is one more module like the five.
+"""What one mistake type brings: fields, directions, prompts, reading, checks, offline rules. Stages know mistake types through this record.
 
-Stages know mistake types through this record only.
+A further type is one more module in ``ml.counterfactuals.types``: its file name is the type's name, its ``RULES`` this record. Nothing
+else has to know of it. Its prompts may lie beside the others in ``prompts`` or in the module itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +9,9 @@ from dataclasses import dataclass
 
 from ml.counterfactuals.prompts.template import Prompts
 from ml.counterfactuals.reading import Attributes, Fields, Moment
-from ml.vocabulary import DIRECTIONS, Direction, MistakeType, Status
+from ml.vocabulary import Direction, MistakeType, Status
+
+Rule = Callable[[Mapping[str, object]], str]
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,18 @@ class Question:
 class MistakeRules:
     """A mistake type as data.
 
-    ``changed`` is the field that the counterfactual changes; its new value is ``counterfactual_<changed>``. ``read_attributes`` reads an
-    extraction reply. ``bars(instruction, fields)`` says why a step cannot have this mistake, else None. ``check(instruction, fields,
-    direction, minimum_change)`` says what is wrong with a changed attribute, else None. ``read_moment`` reads and checks a timestamp
-    reply. ``minimum_change_s`` is passed on to prompts where ``has_minimum``. For the schemas of replies: ``listed`` is the key of the list
-    where an extraction holds several attributes, ``proposed`` are fields that it proposes beside ``fields``, ``moments`` are the names of a
-    timestamp reply.
+    ``about`` says what differs between instruction and action in such a mistake, in words that end a sentence. ``changed`` is the field
+    that the counterfactual changes; its new value is ``counterfactual_<changed>``. ``read_attributes`` reads an extraction reply.
+    ``bars(instruction, fields)`` says why a step cannot have this mistake, else None. ``check(instruction, fields, direction,
+    minimum_change)`` says what is wrong with a changed attribute, else None. ``read_moment`` reads and checks a timestamp reply.
+    ``offline`` are the rules backend's answers by stage, imported when they are first needed. ``minimum_change_s`` is passed on to
+    prompts where ``has_minimum``. For the schemas of replies: ``listed`` is the key of the list where an extraction holds several
+    attributes, ``proposed`` are fields that it proposes beside ``fields``, ``moments`` are the names of a timestamp reply.
     """
 
     mistake_type: MistakeType
+    about: str
+    directions: tuple[Direction, ...]
     fields: tuple[str, ...]
     changed: str
     prompts: Prompts
@@ -42,6 +48,7 @@ class MistakeRules:
     bars: Callable[[str, Fields], str | None]
     check: Callable[[str, Fields, Direction, float], str | None]
     read_moment: Callable[[str, Question], Moment]
+    offline: Callable[[], Mapping[str, Rule]]
     has_minimum: bool = False
     listed: str | None = None
     proposed: tuple[str, ...] = ()
@@ -55,10 +62,6 @@ class MistakeRules:
     def proposes(self) -> bool:
         """Whether the extraction reply already holds the changed attribute."""
         return not self.prompts.change
-
-    @property
-    def directions(self) -> tuple[Direction, ...]:
-        return DIRECTIONS[self.mistake_type]
 
 
 OPTION_TOLERANCE_S = 0.05

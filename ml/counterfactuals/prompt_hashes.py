@@ -20,7 +20,7 @@ PROMPTS_OF = {
 def rules_hash() -> str:
     """12 hex digits over the source of the offline rules and their word lists: what a rules backend's answers depend on."""
     folder = Path(__file__).parent
-    files = sorted(path for room in ("rules", "lexicon") for path in (folder / room).rglob("*.py"))
+    files = sorted(path for room in ("rules", "lexicon", "types") for path in (folder / room).rglob("*.py"))
     digest = hashlib.sha256()
     for path in (*files, *sorted(folder.glob("*.py"))):
         digest.update(path.read_bytes())

@@ -3,17 +3,19 @@
 import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
+from importlib import import_module
 from typing import Final
 
-from ml.counterfactuals import measurement, preparation, technique, temperature, timing
-from ml.counterfactuals.mistake_rules import MistakeRules
+from ml.counterfactuals.mistake_rules import MistakeRules, Rule
 from ml.counterfactuals.prompts.template import fill
 from ml.errors import InputError
 from ml.vocabulary import Direction, MistakeType
 
 MISTAKE_RULES: Final[Mapping[MistakeType, MistakeRules]] = {
-    module.RULES.mistake_type: module.RULES for module in (measurement, preparation, technique, temperature, timing)
+    mistake_type: import_module(f"ml.counterfactuals.types.{mistake_type}").RULES for mistake_type in MistakeType
 }
+DIRECTIONS: Final[Mapping[MistakeType, tuple[Direction, ...]]] = {kind: rules.directions for kind, rules in MISTAKE_RULES.items()}
 PARSER_VERSION: Final = "1"
 
 
@@ -29,6 +31,12 @@ class Stage(StrEnum):
 
 def task_name(stage: Stage, mistake_type: MistakeType) -> str:
     return f"{stage}.{mistake_type}"
+
+
+@lru_cache
+def offline_rules() -> Mapping[str, Rule]:
+    """The rules backend's answers of every mistake type by task name."""
+    return {f"{stage}.{kind}": rule for kind, rules in MISTAKE_RULES.items() for stage, rule in rules.offline().items()}
 
 
 def render_prompt(stage: Stage | str, mistake_type: MistakeType | str, inputs: Mapping[str, object]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ with the ingredients at hand, or 3. does not belong to the annotated mistake typ
 from collections.abc import Mapping
 from typing import Final
 
+from ml.counterfactuals.registry import MISTAKE_RULES
 from ml.vocabulary import MistakeType
 
 QUESTIONS: Final = ("different", "feasible", "of_type")
@@ -14,11 +15,5 @@ VALID: Final = "valid"
 PUBLISHED_VALID_SHARE: Final = 0.871
 """Share of 500 pairs that the study's users found valid."""
 
-MEANING: Final[Mapping[MistakeType, str]] = {
-    MistakeType.MEASUREMENT: "how much or how many of something is used",
-    MistakeType.PREPARATION: "how something is got ready: cut, mixed, greased, cleaned, or with what utensil or ingredient",
-    MistakeType.TECHNIQUE: "the way in which the cooking action itself is done",
-    MistakeType.TEMPERATURE: "a heat or temperature setting",
-    MistakeType.TIMING: "how long something is cooked or left",
-}
+MEANING: Final[Mapping[MistakeType, str]] = {kind: rules.about for kind, rules in MISTAKE_RULES.items()}
 """What differs between instruction and action in a mistake of each type."""

@@ -12,10 +12,9 @@ from ml.counterfactuals.durations import change_duration, read_duration
 from ml.counterfactuals.editing import apply_edits, pick_by
 from ml.counterfactuals.heat import HeatKind, change_heat
 from ml.counterfactuals.lexicon.alternatives import HALVABLE
-from ml.counterfactuals.rules import changing, extraction, wording
+from ml.counterfactuals.rules import changing, extraction
 from ml.counterfactuals.rules.inflection import mend_articles, plural, singular_like
 from ml.counterfactuals.rules.phrases import singular
-from ml.counterfactuals.rules.timestamps import timestamp_answer
 
 Inputs = Mapping[str, object]
 NONE: Final = "None"
@@ -158,27 +157,3 @@ def instruct_technique(inputs: Inputs) -> str:
 
 def instruct_preparation(inputs: Inputs) -> str:
     return changing.rewrite(_text(inputs, "instruction"), "preparation", _text(inputs, "counterfactual_method")) or NONE
-
-
-FUNCTIONS: Final[dict[str, Callable[[Inputs], str]]] = {
-    "extract.measurement": extract_measurement,
-    "extract.timing": extract_timing,
-    "extract.temperature": extract_temperature,
-    "extract.technique": extract_technique,
-    "extract.preparation": extract_preparation,
-    "change.measurement": change_measurement,
-    "change.timing": change_timing,
-    "change.temperature": change_temperature,
-    "change.technique": change_technique,
-    "instruct.measurement": instruct_measurement,
-    "instruct.timing": instruct_timing,
-    "instruct.temperature": instruct_temperature,
-    "instruct.technique": instruct_technique,
-    "instruct.preparation": instruct_preparation,
-    "feedback.measurement": wording.measurement_feedback,
-    "feedback.timing": wording.timing_feedback,
-    "feedback.temperature": wording.temperature_feedback,
-    "feedback.technique": wording.technique_feedback,
-    "feedback.preparation": wording.preparation_feedback,
-    **{f"timestamp.{kind}": timestamp_answer for kind in ("measurement", "timing", "temperature", "technique", "preparation")},
-}

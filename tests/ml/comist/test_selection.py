@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 from ml.comist.selection import Rejection, SelectionSettings, select
 from ml.comist.splits import SplitSettings, SplitUnit
+from ml.counterfactuals.registry import DIRECTIONS
 from ml.errors import InputError
-from ml.vocabulary import DIRECTIONS, Direction, MistakeType, Status
+from ml.vocabulary import Direction, MistakeType, Status
 from tests.ml.comist.made import candidate, candidates
 
 LOOSE = SelectionSettings(balance=False, near_duplicate=None, near_benchmark=None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ml.counterfactuals.rules.functions import FUNCTIONS
+from ml.counterfactuals.registry import offline_rules
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
 from ml.tables.declared import NARRATIONS, STEPS
@@ -14,7 +14,7 @@ from ml.tables.declared import NARRATIONS, STEPS
 
 @pytest.fixture
 def client() -> Client:
-    return Client(RulesBackend(FUNCTIONS))
+    return Client(RulesBackend(offline_rules()))
 
 
 @pytest.fixture(scope="session")

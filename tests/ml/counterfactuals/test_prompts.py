@@ -1,9 +1,8 @@
 import pytest
 
-from ml.counterfactuals.registry import MISTAKE_RULES, Stage, prompt_hash, render_prompt
-from ml.counterfactuals.rules.functions import FUNCTIONS
+from ml.counterfactuals.registry import DIRECTIONS, MISTAKE_RULES, Stage, offline_rules, prompt_hash, render_prompt
 from ml.errors import InputError
-from ml.vocabulary import DIRECTIONS, MistakeType
+from ml.vocabulary import MistakeType
 
 INPUTS = {
     "instruction": "Add 3 scoops of cocoa.",
@@ -27,7 +26,7 @@ def test_every_type_has_its_prompts_and_rules(mistake_type):
     for stage in Stage:
         if stage is Stage.CHANGE and rules.proposes:
             continue
-        assert f"{stage}.{mistake_type}" in FUNCTIONS
+        assert f"{stage}.{mistake_type}" in offline_rules()
         for direction in DIRECTIONS[mistake_type]:
             system, prompt = render_prompt(stage, mistake_type, INPUTS | {"direction": direction})
             assert system

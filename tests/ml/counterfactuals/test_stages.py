@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from ml.counterfactuals.moments import feedback_slots
-from ml.counterfactuals.rules.functions import FUNCTIONS
+from ml.counterfactuals.registry import offline_rules
 from ml.counterfactuals.stages import as_fields, extract_attributes, infer_feedback_timestamps, make_counterfactuals, pair_id
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
@@ -129,11 +129,11 @@ def test_equal_instructions_are_asked_once():
     def count(task):
         def answer(inputs):
             asked.append(task)
-            return FUNCTIONS[task](inputs)
+            return offline_rules()[task](inputs)
 
         return answer
 
-    counting = Client(RulesBackend({task: count(task) for task in FUNCTIONS}))
+    counting = Client(RulesBackend({task: count(task) for task in offline_rules()}))
     attributes = extract_attributes(make_steps(*["Slice the carrot."] * 50), counting)
     assert len(asked) == 5
     assert attributes.height == 250
@@ -142,12 +142,12 @@ def test_equal_instructions_are_asked_once():
 
 
 def test_two_runs_make_the_same_frames(client):
-    assert pairs(client, *KITCHEN).equals(pairs(Client(RulesBackend(FUNCTIONS)), *KITCHEN))
+    assert pairs(client, *KITCHEN).equals(pairs(Client(RulesBackend(offline_rules())), *KITCHEN))
 
 
 def answering(**answers: str) -> Client:
     """A client whose task answers are given; every other task follows the rules."""
-    functions = dict(FUNCTIONS) | {task.replace("_", ".", 1): (lambda inputs, text=text: text) for task, text in answers.items()}
+    functions = dict(offline_rules()) | {task.replace("_", ".", 1): (lambda inputs, text=text: text) for task, text in answers.items()}
     return Client(RulesBackend(functions))
 
 
@@ -257,7 +257,8 @@ def test_clips_without_narrations_or_times_are_rows(client):
     assert set(untold["status"]) == {Status.NO_VIDEO}
     timeless = infer_feedback_timestamps(made, make_steps(KITCHEN[3], start_s=None, end_s=None), make_narrations("x"), client)
     assert set(timeless["status"]) == {Status.SKIPPED}
-    assert timeless["clip_start_s"].is_null().all() and timeless["clip_end_s"].is_null().all()
+    assert timeless["clip_start_s"].is_null().all()
+    assert timeless["clip_end_s"].is_null().all()
 
 
 def test_pair_ids_tell_every_part_apart():

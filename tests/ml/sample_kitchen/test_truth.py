@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ml.counterfactuals.registry import DIRECTIONS
 from ml.sample_kitchen.hands import Act, Action
 from ml.sample_kitchen.script import Recording, make_recording
 from ml.sample_kitchen.truth import (
@@ -18,7 +19,6 @@ from ml.sample_kitchen.truth import (
 )
 from ml.sample_kitchen.wording import WAITS, feedback_text, instruction_text
 from ml.sample_kitchen.world import VALUES, Behaviour, Kind, KitchenSplit, Value, alternatives, direction
-from ml.vocabulary import DIRECTIONS
 
 seeds = st.integers(0, 10**7)
 splits = st.sampled_from(KitchenSplit)

@@ -2,8 +2,9 @@
 
 import polars as pl
 
+from ml.counterfactuals.registry import DIRECTIONS
 from ml.tables.declared import EGO_COMIST, VALIDITY_ANSWERS, VALIDITY_CHECK
-from ml.vocabulary import DIRECTIONS, MistakeType
+from ml.vocabulary import MistakeType
 from tests.ml.comist.made import recording, recordings
 
 

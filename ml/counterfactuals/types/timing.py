@@ -1,11 +1,12 @@
 """Timing mistakes: a shorter or longer time. A step that ends by "until ..." has none."""
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
 from ml.counterfactuals.durations import read_duration
-from ml.counterfactuals.mistake_rules import MistakeRules, Question, on_list
+from ml.counterfactuals.mistake_rules import MistakeRules, Question, Rule, on_list
 from ml.counterfactuals.prompts.timing import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, Moment, one_attribute, timestamp_fields
 from ml.vocabulary import Direction, MistakeType, Status
@@ -69,15 +70,31 @@ def read_moment(reply: str, question: Question) -> Moment:
     return Moment(t_s, start_s=start_s)
 
 
+def offline() -> Mapping[str, Rule]:
+    """The rules backend's answers."""
+    from ml.counterfactuals.rules import functions, timestamps, wording
+
+    return {
+        "extract": functions.extract_timing,
+        "change": functions.change_timing,
+        "instruct": functions.instruct_timing,
+        "feedback": wording.timing_feedback,
+        "timestamp": timestamps.timestamp_timing,
+    }
+
+
 RULES: Final = MistakeRules(
-    MistakeType.TIMING,
-    FIELDS,
-    "amount_of_time",
-    PROMPTS,
-    read_attributes,
-    bars,
-    check,
-    read_moment,
+    mistake_type=MistakeType.TIMING,
+    about="how long something is cooked or left",
+    directions=(Direction.SMALLER, Direction.GREATER),
+    fields=FIELDS,
+    changed="amount_of_time",
+    prompts=PROMPTS,
+    read_attributes=read_attributes,
+    bars=bars,
+    check=check,
+    read_moment=read_moment,
+    offline=offline,
     has_minimum=True,
     moments=("start_timestamp", "critical_timestamp"),
 )

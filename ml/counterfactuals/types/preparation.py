@@ -1,8 +1,9 @@
 """Preparation mistakes: the thing is got ready by another method, with another utensil or ingredient."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from ml.counterfactuals.mistake_rules import MistakeRules, no_bar
+from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.preparation import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, one_attribute
@@ -22,6 +23,29 @@ def check(instruction: str, fields: Fields, direction: Direction, minimum_change
     return check_way(fields["method"], fields["counterfactual_method"])
 
 
+def offline() -> Mapping[str, Rule]:
+    """The rules backend's answers."""
+    from ml.counterfactuals.rules import functions, timestamps, wording
+
+    return {
+        "extract": functions.extract_preparation,
+        "instruct": functions.instruct_preparation,
+        "feedback": wording.preparation_feedback,
+        "timestamp": timestamps.timestamp_way,
+    }
+
+
 RULES: Final = MistakeRules(
-    MistakeType.PREPARATION, FIELDS, "method", PROMPTS, read_attributes, no_bar, check, read_one_moment, proposed=PROPOSED
+    mistake_type=MistakeType.PREPARATION,
+    about="how something is got ready: cut, mixed, greased, cleaned, or with what utensil or ingredient",
+    directions=(Direction.ALTERNATIVE,),
+    fields=FIELDS,
+    changed="method",
+    prompts=PROMPTS,
+    read_attributes=read_attributes,
+    bars=no_bar,
+    check=check,
+    read_moment=read_one_moment,
+    offline=offline,
+    proposed=PROPOSED,
 )

@@ -1,9 +1,10 @@
 """Temperature mistakes: a lower or higher heat setting, or another thermal state."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from ml.counterfactuals.heat import Heat, HeatKind, read_heat
-from ml.counterfactuals.mistake_rules import MistakeRules, no_bar
+from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.temperature import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, one_attribute
@@ -41,4 +42,29 @@ def _both_changed(old: Heat, new: Heat, direction: Direction) -> str | None:
     return None
 
 
-RULES: Final = MistakeRules(MistakeType.TEMPERATURE, FIELDS, "heat_setting", PROMPTS, read_attributes, no_bar, check, read_one_moment)
+def offline() -> Mapping[str, Rule]:
+    """The rules backend's answers."""
+    from ml.counterfactuals.rules import functions, timestamps, wording
+
+    return {
+        "extract": functions.extract_temperature,
+        "change": functions.change_temperature,
+        "instruct": functions.instruct_temperature,
+        "feedback": wording.temperature_feedback,
+        "timestamp": timestamps.timestamp_temperature,
+    }
+
+
+RULES: Final = MistakeRules(
+    mistake_type=MistakeType.TEMPERATURE,
+    about="a heat or temperature setting",
+    directions=(Direction.LOWER, Direction.HIGHER),
+    fields=FIELDS,
+    changed="heat_setting",
+    prompts=PROMPTS,
+    read_attributes=read_attributes,
+    bars=no_bar,
+    check=check,
+    read_moment=read_one_moment,
+    offline=offline,
+)

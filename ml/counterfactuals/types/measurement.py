@@ -1,9 +1,10 @@
 """Measurement mistakes: another amount of an ingredient."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from ml.counterfactuals.amounts import Amount, read_amount
-from ml.counterfactuals.mistake_rules import MistakeRules, no_bar
+from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.measurement import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, many_attributes
@@ -53,6 +54,30 @@ def _outside_in_pint(old: Amount, new: Amount, direction: Direction) -> bool:
     return bool(new_high < low) if direction is Direction.SMALLER else bool(new_low > high)
 
 
+def offline() -> Mapping[str, Rule]:
+    """The rules backend's answers."""
+    from ml.counterfactuals.rules import functions, timestamps, wording
+
+    return {
+        "extract": functions.extract_measurement,
+        "change": functions.change_measurement,
+        "instruct": functions.instruct_measurement,
+        "feedback": wording.measurement_feedback,
+        "timestamp": timestamps.timestamp_measurement,
+    }
+
+
 RULES: Final = MistakeRules(
-    MistakeType.MEASUREMENT, FIELDS, "quantity", PROMPTS, read_attributes, no_bar, check, read_one_moment, listed="measurements"
+    mistake_type=MistakeType.MEASUREMENT,
+    about="how much or how many of something is used",
+    directions=(Direction.SMALLER, Direction.GREATER),
+    fields=FIELDS,
+    changed="quantity",
+    prompts=PROMPTS,
+    read_attributes=read_attributes,
+    bars=no_bar,
+    check=check,
+    read_moment=read_one_moment,
+    offline=offline,
+    listed="measurements",
 )
