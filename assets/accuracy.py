@@ -1,19 +1,52 @@
 """How right stages 1 and 2 are on the sample kitchen, whose truth is known. Real sources are judged by people instead."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import dagster as dg
 import polars as pl
 
+from assets.imported import source_of
 from assets.metadata import number, png_metadata, preview_markdown
+from assets.partitioned import Shown
 from assets.style import COUNTERFACTUALS as GROUP
 from assets.style import OWNERS, SINGLE_TAGS
 from ml.settings import Settings
+from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 
 KITCHEN = "kitchen_captaincook4d"
 HELD_OUT = ("evaluation",)
+
+
+def known_errors(store: TableStore, settings: Settings, recording_ids: Sequence[str]) -> pl.DataFrame | None:
+    """``ml.benchmarks.kitchen_accuracy.timestamp_errors`` of these recordings; None where the sample kitchen's truth is not there."""
+    from ml.benchmarks.kitchen_accuracy import timestamp_errors
+
+    truth = settings.path(Path("sample_kitchen")) / "truth"
+    wanted = [identifier for identifier in recording_ids if source_of(identifier) == KITCHEN]
+    if not settings.sample_kitchen or not wanted or not (truth / "counterfactuals.parquet").exists():
+        return None
+    pairs, due, steps = (store.scan(name, wanted).collect() for name in ("counterfactuals", "feedback_timestamps", "steps"))
+    return timestamp_errors(truth, pairs, due, steps)
+
+
+def timestamp_errors_metadata(store: TableStore, settings: Settings, recording_ids: Sequence[str]) -> dict[str, Shown]:
+    """Errors of feedback timestamps in the bins of the EGO-CoMist study, where the truth of any of these recordings is known."""
+    from ml.benchmarks.kitchen_accuracy import error_shares
+    from ml.benchmarks.plots import timestamp_error_histogram
+
+    errors = known_errors(store, settings, recording_ids)
+    if errors is None or not errors.height:
+        return {}
+    shares = error_shares(errors)
+    return {
+        "timestamps with known truth": errors.height,
+        "within 2.5 s": number(shares["within_2.5_s"]),
+        "10 s or more off": number(shares["10_s_or_more"]),
+        "timestamp errors": png_metadata(timestamp_error_histogram(errors["error_s"].to_list()), "timestamp errors"),
+    }
 
 
 def accuracy_assets(settings: Settings) -> list[dg.AssetsDefinition]:

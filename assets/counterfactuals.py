@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from assets.accuracy import timestamp_errors_metadata
 from assets.llm_stages import llm_asset
 from assets.style import COUNTERFACTUALS as GROUP
 
@@ -25,6 +26,7 @@ def counterfactual_assets() -> list[dg.AssetsDefinition]:
         group=GROUP,
         deps=[counterfactuals, "narrations", "steps"],
         description="The moment at which each counterfactual mistake becomes apparent, chosen from the clip's narrations.",
+        tell=timestamp_errors_metadata,
     )
     validity_check = llm_asset(
         "validity_check",

@@ -1,6 +1,6 @@
 """The asset of an LLM stage: its recordings' inputs read, the stage made, rows written, usage told. What a stage asks is in ``ml``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -44,8 +44,13 @@ class LLMRun(dg.Config):
     """Only say what the run would ask and cost, as an observation of the asset."""
 
 
-def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str) -> dg.AssetsDefinition:
+Tell = Callable[[TableStore, Settings, Sequence[str]], dict[str, Shown]]
+
+
+def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str, tell: Tell | None = None) -> dg.AssetsDefinition:
     """The asset over recordings of the LLM stage ``name``. Its code version changes with the stage's prompts and readers.
+
+    ``tell`` gives further metadata on the recordings of a run, once their rows are written.
 
     ``assets.fingerprints.Fingerprints`` has a method ``name(recording_id)`` that says what a partition is made from. A run whose replies
     are in a batch ends without output, and what it waits for is remembered for the sensor.
@@ -98,6 +103,8 @@ def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str) -
             context.log.info(f"{name}: {len(tally.unmade)} recordings wait for a batch; the sensor llm_batches requests the next run")
             report_done(context, tally, told)
             return
+        if tell is not None:
+            told |= tell(store, values, ids)
         yield dg.MaterializeResult(metadata={**partition_metadata(context, tables, name, tally), **told})
 
     return made

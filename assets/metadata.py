@@ -15,6 +15,11 @@ def png_metadata(png: bytes, title: str = "plot") -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(f"![{title}](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
+def jpeg_metadata(jpeg: bytes, title: str) -> dg.MarkdownMetadataValue:
+    """A JPEG shown inline by the UI."""
+    return dg.MetadataValue.md(f"![{title}](data:image/jpeg;base64,{base64.b64encode(jpeg).decode()})")
+
+
 def number(value: float | None) -> float | str:
     """A number that the UI can show: NaN and infinities become text (a NaN froze Dagster's UI)."""
     return "undefined" if value is None or not math.isfinite(value) else float(value)

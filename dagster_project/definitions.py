@@ -8,6 +8,7 @@ from assets.accuracy import accuracy_assets
 from assets.benchmarks import benchmark_assets
 from assets.checks import asset_checks
 from assets.comist import comist_assets
+from assets.comist_report import comist_report_assets
 from assets.counterfactuals import counterfactual_assets
 from assets.narrations import narration_assets
 from assets.recordings import recording_assets
@@ -38,6 +39,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *counterfactual_assets(),
         *comist_assets(),
         *validity_assets(),
+        *comist_report_assets(),
         *accuracy_assets(settings),
         *training_assets(settings),
         *benchmark_assets(settings),

@@ -16,7 +16,7 @@ COMIST_ASSETS = (
     "ego_comist",
     "validity_sample",
     "validity_review",
-    "sample_kitchen_accuracy",
+    "comist_report",
 )
 BENCHMARKS, PREDICTIONS, SCORES, LEADERBOARD = "benchmarks", "predictions", "scores", "leaderboard"
 RAW_VIDEO, PROPOSED_STEPS = "raw_video", "proposed_steps"
@@ -64,7 +64,7 @@ def jobs(settings: Settings) -> list[Any]:
         ),
         job(
             COMIST,
-            keys(*COMIST_ASSETS),
+            keys(*COMIST_ASSETS, *(["sample_kitchen_accuracy"] if settings.sample_kitchen else [])),
             cpu,
             "Filter, balance and split the pairs; draw what people review, and sum up what they answered.",
         ),

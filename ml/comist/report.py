@@ -1,15 +1,23 @@
-"""Counts of EGO-CoMist beside the published ones, rejections, and their plot. Costs and people's verdicts are reported elsewhere."""
+"""Counts of EGO-CoMist beside the published ones, rejections, and their plot. The page that shows them is ``report_page``."""
 
 import io
 from collections.abc import Mapping
 
 import polars as pl
 
-from ml.counterfactuals.registry import DIRECTIONS
-from ml.vocabulary import MistakeType
+from ml.validity.questions import QUESTIONS
+from ml.vocabulary import DIRECTIONS, MistakeType
 
 # Instruction-feedback pairs by source dataset: EGO-MC-Bench paper, section 4.3.
 PUBLISHED: Mapping[str, int] = {"captaincook4d": 4_969, "ego4d_goalstep": 13_847, "egoexo4d": 6_271}
+# Mistakes of EGO-MC-Bench by type: its figure 3. The paper gives no counts of EGO-CoMist by type.
+MISTAKE_SHARES: Mapping[MistakeType, float] = {
+    MistakeType.TECHNIQUE: 0.361,
+    MistakeType.PREPARATION: 0.239,
+    MistakeType.MEASUREMENT: 0.188,
+    MistakeType.TEMPERATURE: 0.119,
+    MistakeType.TIMING: 0.093,
+}
 
 
 def counts_table(ego_comist: pl.DataFrame) -> pl.DataFrame:
@@ -21,24 +29,53 @@ def counts_table(ego_comist: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def published_table(ego_comist: pl.DataFrame) -> pl.DataFrame:
-    """Pairs by source beside the published number: columns source, pairs, published (null where the paper has no such source)."""
+def published_table(ego_comist: pl.DataFrame, kinds: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Pairs by source beside the published number: columns source, pairs, published (null where the paper has no such source).
+
+    ``kinds``: kind of each source that is a published dataset, by its name in the settings; by default a source is named as its kind.
+    The last row sums up.
+    """
     here = dict(ego_comist.group_by("source").len().iter_rows())
-    rows = [{"source": source, "pairs": here.get(source, 0), "published": PUBLISHED.get(source)} for source in sorted({*here, *PUBLISHED})]
-    return pl.DataFrame(rows, schema={"source": pl.String, "pairs": pl.Int64, "published": pl.Int64})
+    kind_of = dict(kinds) if kinds is not None else {name: name for name in PUBLISHED}
+    absent = [kind for kind in PUBLISHED if kind not in {kind_of.get(source) for source in here}]
+    rows = [(source, pairs, PUBLISHED.get(kind_of.get(source, ""))) for source, pairs in here.items()]
+    rows = sorted([*rows, *((kind, 0, PUBLISHED[kind]) for kind in absent)])
+    total = ("all", sum(here.values()), sum(PUBLISHED.values()))
+    return pl.DataFrame([*rows, total], schema={"source": pl.String, "pairs": pl.Int64, "published": pl.Int64}, orient="row")
 
 
-def rejections_table(candidates: pl.DataFrame) -> pl.DataFrame:
+def types_table(ego_comist: pl.DataFrame) -> pl.DataFrame:
+    """Pairs by mistake type: columns mistake_type, pairs, share, and the type's share among the mistakes of EGO-MC-Bench."""
+    here = dict(ego_comist.group_by("mistake_type").len().iter_rows())
+    rows = [(kind, here.get(kind, 0), here.get(kind, 0) / max(ego_comist.height, 1), MISTAKE_SHARES.get(kind)) for kind in MistakeType]
+    schema = {"mistake_type": pl.String(), "pairs": pl.Int64(), "share": pl.Float64(), "share in EGO-MC-Bench": pl.Float64()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def rejections_table(candidates: pl.DataFrame, rejected: pl.DataFrame) -> pl.DataFrame:
     """What became of all candidates: columns rejection (``kept`` for none), status, pairs; most frequent first."""
+    reasons = rejected.select("pair_id", "rejection")
     return (
-        candidates.with_columns(pl.col("rejection").fill_null("kept"))
+        candidates.join(reasons, on="pair_id", how="left")
+        .with_columns(pl.col("rejection").fill_null("kept"))
         .group_by("rejection", "status")
         .len("pairs")
         .sort(["pairs", "rejection", "status"], descending=[True, False, False])
     )
 
 
-def counts_figure(ego_comist: pl.DataFrame) -> bytes:
+def checked_table(candidates: pl.DataFrame) -> pl.DataFrame:
+    """What the independent check said of the dated candidates: columns question, yes, no, open."""
+    dated = candidates.filter(pl.col("t_s").is_not_null())
+    rows = []
+    for question in QUESTIONS:
+        said = dated[f"check_{question}"]
+        rows.append((question, int(said.sum() or 0), int((~said).sum() or 0), said.null_count()))
+    schema = {"question": pl.String(), "yes": pl.Int64(), "no": pl.Int64(), "open": pl.Int64()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def counts_figure(ego_comist: pl.DataFrame, kinds: Mapping[str, str] | None = None) -> bytes:
     """PNG: left, pairs by mistake type and direction; right, pairs by source beside the published number where there is one."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -54,7 +91,7 @@ def counts_figure(ego_comist: pl.DataFrame) -> bytes:
     left.invert_yaxis()
     left.margins(x=0.15)
     left.set_xlabel("pairs")
-    table = published_table(ego_comist)
+    table = published_table(ego_comist, kinds)[:-1]
     sources = table["source"].to_list()
     places = range(len(sources))
     ours = right.barh([place - 0.2 for place in places], table["pairs"].to_list(), height=0.38, color="#4878a8", label="here")

@@ -35,6 +35,7 @@ GRAPH = {
         "validity_answers",
         "validity_sample",
         "validity_review",
+        "comist_report",
         "sample_kitchen_accuracy",
     },
     "training": {"training_mix", "checkpoint"},

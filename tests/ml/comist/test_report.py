@@ -32,13 +32,17 @@ def test_counts_by_source_type_and_direction_beside_the_published_ones():
         ("ego4d_goalstep", 0, 13847),
         ("egoexo4d", 0, 6271),
         ("sample_kitchen", 4, None),
+        ("all", 8, 25087),
     ]
+    named = published_table(kept.with_columns(pl.lit("cc").alias("source")), {"cc": "captaincook4d"})
+    assert named.rows() == [("cc", 8, 4969), ("ego4d_goalstep", 0, 13847), ("egoexo4d", 0, 6271), ("all", 8, 25087)]
 
 
 def test_rejections_tell_what_became_of_every_candidate():
     chosen = selection()
-    assert rejections_table(chosen.candidates).rows() == [("kept", "ok", 8), ("not_ok", "no_video", 1), ("unbalanced", "ok", 1)]
-    assert sum(rejections_table(chosen.candidates)["pairs"]) == chosen.candidates.height
+    table = rejections_table(chosen.candidates.drop("rejection"), chosen.rejected)
+    assert table.rows() == [("kept", "ok", 8), ("not_ok", "no_video", 1), ("unbalanced", "ok", 1)]
+    assert sum(table["pairs"]) == chosen.candidates.height
 
 
 def test_the_figure_is_a_png_that_changes_with_the_counts():
