@@ -10,6 +10,8 @@ from rich.console import Console
 
 from dagster_project.commands.llm import estimate, prompt, retry_failed
 from dagster_project.commands.review import review
+from dagster_project.commands.run import run
+from dagster_project.commands.score import compare, score, score_options
 from ml.errors import InputError
 
 app = typer.Typer(
@@ -43,6 +45,10 @@ def ui(
 
 
 app.command()(review)
+app.command()(score)
+app.command()(compare)
+app.command(name="score-options")(score_options)
+app.command()(run)
 app.command()(estimate)
 app.command()(prompt)
 app.command(name="retry-failed")(retry_failed)

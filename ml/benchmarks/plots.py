@@ -96,8 +96,9 @@ def per_group_plot(scores: pl.DataFrame, metric: str, groups: Sequence[str] = tu
         ]
         style = {"elinewidth": 1, "ecolor": INK, "capsize": 2}
         axes.bar(at, values, width * 0.92, yerr=errors, error_kw=style, label=experiment, color=PALETTE[place % len(PALETTE)])
-    counts = {row["group"]: row["n"] for row in chosen.iter_rows(named=True)}
-    axes.set_xticks(range(len(present)), [f"{name.split('.')[-1].replace('_', ' ')}\nn = {counts[name]}" for name in present])
+    counts = {row["group"]: row["n"] for row in reversed(chosen.to_dicts())}  # those of the first experiment
+    labels = [name.removeprefix("failure.").replace(".", ", ").replace("_", " ") for name in present]
+    axes.set_xticks(range(len(present)), [f"{label}\nn = {counts[name]}" for label, name in zip(labels, present, strict=True)])
     axes.set_ylim(0, 1.05 * scale)
     axes.set_ylabel(metric.replace("_", " "))
     if experiments:

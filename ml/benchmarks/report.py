@@ -54,11 +54,19 @@ class ReportPage:
     samples: tuple[SampleTable, ...] = ()
 
 
-def figure(value: float | None) -> str:
-    """A number as the reports show it: three significant places below 10, one decimal above; a dash for no data."""
+def figure(value: float | None, metric: str = "") -> str:
+    """A number as the reports show it: one decimal for percentages and from 10 on, else three; a dash for no data."""
     if value is None:
         return "–"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+    is_percent = metric.removesuffix("_per_recording") in _PERCENT
+    return f"{value:.1f}" if is_percent or abs(value) >= 10 else f"{value:.3f}"
+
+
+def span(row: Mapping[str, Any]) -> str:
+    """The interval of a ``scores`` row in words; nothing where there is none or it has no width."""
+    if row["low"] is None or row["high"] is None or row["low"] == row["high"]:
+        return ""
+    return f"{figure(row['low'], row['metric'])} … {figure(row['high'], row['metric'])}"
 
 
 def html(page: ReportPage) -> str:
@@ -67,13 +75,13 @@ def html(page: ReportPage) -> str:
     from markupsafe import Markup
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["figure"] = figure
+    environment.filters |= {"figure": figure, "span": span}
     environment.filters["data"] = lambda png: b64encode(png).decode()
     environment.filters["markup"] = Markup
     source = files("ml.benchmarks.templates").joinpath("report.html.j2").read_text(encoding="utf-8")
     return environment.from_string(source).render(
         page=page,
-        options_hash=", ".join(page.scores["options_hash"].unique().sort()),
+        options_hash=page.scores["options_hash"][0],
         protocols=[_protocol(part) for part in page.scores.partition_by("protocol", maintain_order=True)],
     )
 
@@ -153,15 +161,13 @@ def terminal_table(scores: pl.DataFrame) -> "Table":
     for name in ("95 % interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for run in runs[1:]:
-        table.add_column(str(run["experiment"]), justify="right", style="dim")
+        table.add_column(str(run["experiment"]).replace("_", " "), justify="right", style="dim")
     rows = [{row["metric"]: row for row in run["rows"]} for run in runs]
     for name in present:
         own = rows[0].get(name)
-        low, high = (own["low"], own["high"]) if own else (None, None)
-        span = "" if low is None else f"{figure(low)} … {figure(high)}"
         title = f"[bold]{TITLES[name]}[/]" if name == RANKED_BY[family] else TITLES[name]
-        others = [figure(other[name]["value"]) if name in other else "" for other in rows[1:]]
-        table.add_row(title, figure(own["value"] if own else None), span, str(own["n"]) if own else "", *others)
+        others = [figure(other[name]["value"], name) if name in other else "" for other in rows[1:]]
+        table.add_row(title, figure(own["value"] if own else None, name), span(own) if own else "", str(own["n"]) if own else "", *others)
     return table
 
 

@@ -36,7 +36,7 @@ from ml.benchmarks.readers import read_predictions
 from ml.benchmarks.report import Chart, ReportPage, SampleTable, failure_line, html, terminal_table, write_report
 from ml.benchmarks.running import check_run
 from ml.benchmarks.similarity import BertScore, BertScoreIdentity
-from ml.benchmarks.tally import Tally
+from ml.benchmarks.tally import ALL, Tally
 from ml.embeddings.encoder import EMBEDDED_NAME, TextEncoder
 from ml.errors import InputError
 from ml.tables.store import TableStore
@@ -135,7 +135,31 @@ class Run:
         return self.data["benchmark_steps"], self.data["benchmark_messages"]
 
     def scores(self) -> pl.DataFrame:
-        """``scores`` rows of the run."""
+        """``scores`` rows of the run. Raises ``InputError`` where the judge gave no readable verdict at all."""
+        scores = self._scores()
+        self._check_judged(scores)
+        return scores
+
+    def _check_judged(self, scores: pl.DataFrame) -> None:
+        judge = self.tools.judge
+        if judge is None or self.judged_by is None:
+            return
+        if self.data.family is Family.COOK_MRE:
+            answered = len(self.judgement.samples) - len(self.judgement.missing)
+            is_void = 0 < answered == len(self.judgement.judge_failed)
+        else:
+            failed = scores.filter((pl.col("metric") == "judge_failed") & (pl.col("group") == ALL))
+            is_void = bool(failed.height) and failed["n"][0] > 0 and failed["value"][0] == failed["n"][0]
+        if is_void:
+            outcomes = ", ".join(f"{name.removeprefix('outcome_')} {count}" for name, count in judge.report().items() if "outcome_" in name)
+            raise InputError(
+                f"every judgement by {judge.model} failed (replies: {outcomes})",
+                record=self.experiment,
+                field="judge",
+                remedy="Check the judge's model and server, or leave it out: --judge none",
+            )
+
+    def _scores(self) -> pl.DataFrame:
         names = {"experiment": self.experiment, "protocol": self.protocol}
         match self.options:
             case EgoOptions() as ego:
@@ -235,7 +259,7 @@ class Scored:
 
 def score_files(
     predictions: str | Path,
-    benchmark: str | Path,
+    benchmark: str | Path | BenchmarkData,
     *,
     experiment: str | None = None,
     protocol: str | None = None,
@@ -256,7 +280,7 @@ def score_files(
     """
     say = progress or (lambda stage: None)
     say("reading")
-    data = find_benchmark(benchmark, store)
+    data = benchmark if isinstance(benchmark, BenchmarkData) else find_benchmark(benchmark, store)
     file = read_predictions(Path(predictions), data, experiment=experiment, protocol=protocol, absent_is_silence=absent_is_silence)
     check_run(file.table)
     options = default_options(data.family, profile, settings)

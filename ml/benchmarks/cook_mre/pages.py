@@ -43,7 +43,9 @@ def _passed(sample: MistakeSample | CorrectSample) -> bool:
 def _row(sample: CookSample, answers: CookAnswers, judgement: Judgement) -> tuple[str, ...]:
     judged = judgement.samples[sample.sample_id]
     given = [text or "no answer" for (sample_id, _), text in answers.items() if sample_id == sample.sample_id]
-    if isinstance(judged, MistakeSample):
+    if sample.sample_id in judgement.missing:
+        marks = ""
+    elif isinstance(judged, MistakeSample):
         marks = ", ".join(_MARKS[value] for value in (judged.found, judged.type_right, judged.observation_right))
     else:
         marks = "claims a mistake: " + ", ".join(_MARKS[claim] for claim in judged.claims)

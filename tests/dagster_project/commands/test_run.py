@@ -1,0 +1,122 @@
+"""`interject run` as a user runs it: progress, a kill in the middle, going on without a repeated call, scores and a report."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from dagster_project.benchmark_runs import named_assistant, named_protocol
+from ml.errors import InputError
+from ml.settings import load_settings
+from ml.tables.store import TableStore
+from tests.resources.conftest import benchmark_tables, data
+
+__all__ = ["benchmark_tables", "data"]
+COMMAND = [sys.executable, "-c", "from dagster_project.cli import main; main()", "run"]
+CLIP = {"kind": "text", "when": "taken evenly from one short clip", "text": "No. They do something else.", "times": 0}
+
+
+def interject(data, *arguments, **more):
+    environment = os.environ | {"INTERJECT_DATA": str(data), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
+    return subprocess.run([*COMMAND, *arguments], env=environment, capture_output=True, text=True, check=False, **more)
+
+
+def prompts(provider):
+    return Counter(json.dumps(call["body"], sort_keys=True) for call in provider.calls())
+
+
+def test_killed_in_the_middle_it_goes_on_without_repeating_a_call(data, provider):
+    provider.play(CLIP, delay_s=0.7)
+    server = ["--base-url", f"{provider.url}/v1"]
+    environment = os.environ | {"INTERJECT_DATA": str(data), "OMP_NUM_THREADS": "1"}
+    environment["INTERJECT_ASSISTANTS"] = json.dumps(
+        {"one": {"units_at_once": 1, "llm": {"backend": "openai", "model": "m", "base_url": f"{provider.url}/v1"}}}
+    )
+    first = subprocess.Popen([*COMMAND, "one", "cook.hint"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not any((data / "runs").glob("*.jsonl")):
+        time.sleep(0.05)
+    while time.monotonic() < deadline and (data / "runs").glob("*.jsonl") and _units(data) < 2:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    assert _units(data) >= 2
+    assert not TableStore(data / "tables").has("clip_predictions", "one/cook.hint")
+    time.sleep(1.0)  # the call under way when it was killed ends on the server
+    in_the_air = 2  # a correct sample asks once per element: what was under way was lost before it could be kept
+    before = prompts(provider)
+    second = subprocess.run([*COMMAND, "one", "cook.hint"], env=environment, capture_output=True, text=True, check=False)
+    assert second.returncode == 0, second.stderr[-2000:]
+    after = prompts(provider)
+    repeated = {body: count for body, count in after.items() if count > 1}
+    assert sum(count - 1 for count in repeated.values()) <= in_the_air
+    assert all(before[body] for body in repeated)
+    found = TableStore(data / "tables").read("clip_predictions", "one/cook.hint")
+    assert set(found["status"]) == {"ok"}
+    assert not list((data / "runs").glob("*.jsonl"))
+    third = subprocess.run([*COMMAND, "one", "cook.hint"], env=environment, capture_output=True, text=True, check=False)
+    assert "current" in third.stdout
+    assert prompts(provider) == after
+    assert server
+
+
+def _units(data):
+    return sum(max(0, len(path.read_text().splitlines()) - 1) for path in (data / "runs").glob("*.jsonl"))
+
+
+def test_an_assistant_described_on_the_command_line_is_run_and_scored(data, provider):
+    provider.play(CLIP)
+    done = interject(data, "openai:org/vlm-1", "cook.default", "--base-url", f"{provider.url}/v1")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "MPC F1" in done.stdout
+    assert "calls 4" in done.stdout
+    store = TableStore(data / "tables")
+    assert store.has("clip_predictions", "openai_org_vlm-1/cook.default")
+    assert store.read("scores", "openai_org_vlm-1/cook.default").height
+    folder = data / "reports" / "openai_org_vlm-1"
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".html"}
+
+
+def test_a_floor_on_a_benchmark_without_a_protocol_takes_the_default_one(data):
+    done = interject(data, "floor_silent", "guide")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "guide.anchor" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nobody", "cook"), "no assistant 'nobody'"),
+        (("floor_silent", "absent"), "no benchmark 'absent'"),
+        (("floor_silent", "cook.often"), "names no protocol"),
+        (("floor_silent", "cook.default"), "cannot take part"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(data, arguments, told):
+    done = interject(data, *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_names_resolve_to_settings_or_to_a_model(data):
+    settings = load_settings()
+    assert named_assistant(settings, "floor_silent").assistant is None
+    found = named_assistant(settings, "transformers:/models/Qwen3-VL-8B")
+    assert (found.experiment, found.assistant.model) == ("transformers_models_Qwen3-VL-8B", "/models/Qwen3-VL-8B")
+    claude = named_assistant(settings, "anthropic:claude-sonnet-4-5", "http://localhost:1").assistant
+    assert (claude.llm.backend, claude.llm.base_url) == ("anthropic", "http://localhost:1")
+    with pytest.raises(InputError, match="no assistant"):
+        named_assistant(settings, "gemini:x")
+    store = TableStore(data / "tables")
+    assert [named_protocol(settings, store, name).name for name in ("ego", "guide", "cook", "kitchen_guideme")] == [
+        "ego.per_step",
+        "guide.anchor",
+        "cook.default",
+        "kitchen_guideme.anchor",
+    ]
