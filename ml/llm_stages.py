@@ -44,7 +44,7 @@ def _proposed_steps(inputs: Inputs, client: Asks) -> pl.DataFrame:
 
     known = inputs["imported_steps"]["recording_id"].unique().to_list()
     raw = inputs["recordings"].filter((pl.col("source") == RAW_VIDEOS) & ~pl.col("recording_id").is_in(known))
-    wanted = raw["recording_id"].to_list() if inputs.settings.raw_videos.propose_steps else []
+    wanted = raw if inputs.settings.raw_videos.propose_steps else raw.clear()
     return propose_steps(wanted, inputs["narrations"], client)
 
 

@@ -4,7 +4,7 @@ A long recording is asked about in parts. Times are never moved to fit: a step t
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -28,17 +28,20 @@ Row = dict[str, Any]
 
 
 def propose_steps(
-    recordings: Sequence[str], narrations: pl.DataFrame, client: Asks, *, max_tokens: int = 2000, progress: Progress | None = None
+    recordings: pl.DataFrame, narrations: pl.DataFrame, client: Asks, *, max_tokens: int = 2000, progress: Progress | None = None
 ) -> pl.DataFrame:
-    """Rows of ``proposed_steps`` for recordings without a recipe, in time order. One without narrations is a row that waits for them."""
+    """Rows of ``proposed_steps`` for ``recordings`` without a recipe, in time order.
+
+    One without narrations is a row that waits for them, or that has the status of its video where that cannot be narrated.
+    """
     requests: dict[str, Request] = {}
     parts: list[tuple[str, float, float, str]] = []
     rows: list[Row] = []
-    for recording_id in recordings:
+    for recording_id, video_status in recordings.select("recording_id", "video_status").iter_rows():
         told = narrations.filter(pl.col("recording_id") == recording_id).sort("window_index")
         good = told.filter((pl.col("status") == Status.OK) & pl.col("text").is_not_null())
         if good.is_empty():
-            rows.append(_row(recording_id, client.model, None, None, **_untold(told)))
+            rows.append(_row(recording_id, client.model, None, None, **_untold(told, Status(video_status))))
             continue
         for start_s, end_s, windows in _parts(good):
             inputs: dict[str, object] = {"narrations": windows, "start_s": start_s, "end_s": end_s}
@@ -54,7 +57,9 @@ def propose_steps(
     return PROPOSED_STEPS.rows(_numbered(rows))
 
 
-def _untold(told: pl.DataFrame) -> Row:
+def _untold(told: pl.DataFrame, video_status: Status) -> Row:
+    if told.is_empty() and video_status is not Status.OK:
+        return {"status": video_status, "reason": f"nothing to propose from: the video is {video_status}"}
     if told.is_empty():
         return {"status": Status.WAITING, "reason": "there are no narrations yet"}
     first = told.row(0, named=True)

@@ -11,7 +11,7 @@ from ml.llm.backends.openai_backend import OpenAIBackend
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
 from ml.tables.declared import IMPORTED_STEPS, INSTRUCTIONS
-from tests.ml.instructions.conftest import described, recording
+from tests.ml.instructions.made import described, recording
 
 OFFLINE = Client(RulesBackend(RULES))
 

@@ -1,12 +1,9 @@
-"""The played provider of the LLM tests, and described steps."""
+"""Made described steps and recordings."""
 
 import polars as pl
 
 from ml.sources.imported import StepDraft, number_steps
 from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
-from tests.ml.llm.conftest import provider, provider_url
-
-__all__ = ["provider", "provider_url"]
 
 
 def described(
