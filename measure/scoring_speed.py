@@ -9,13 +9,17 @@ run it with OMP_NUM_THREADS=1. Texts are made from a word list, so that nearly a
 import argparse
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from ml.benchmarks.bootstrap import BootstrapOptions
+from ml.benchmarks.cook_mre.judged import always
+from ml.benchmarks.cook_mre.metrics import CookOptions
+from ml.benchmarks.cook_mre.samples import ELEMENTS, CookSample
+from ml.benchmarks.cook_mre.scores import score_cook
 from ml.benchmarks.ego.options import EgoOptions
 from ml.benchmarks.ego.scores import score_ego
 from ml.benchmarks.guideme.options import official
@@ -144,7 +148,41 @@ def measure_ego(steps: int) -> None:
     score_ego(*tables, replace(point_only, bootstrap=BootstrapOptions()))
     whole_s = time.process_time() - start
     print(f"EGO: {steps} steps with {SAID_PER_STEP} predictions each, two windows: {point_s:.2f} s (limit 5 s for 10,000 steps)")
-    print(f"Bootstrap: 1,000 draws of every metric in {whole_s - point_s:.2f} s: ratio {(whole_s - point_s) / point_s:.2f} (limit 2)")
+    print(f"Bootstrap (EGO): 1,000 draws of every metric in {whole_s - point_s:.2f} s: ratio {(whole_s - point_s) / point_s:.2f} (limit 2)")
+
+
+def measure_bootstrap(videos: int, samples: int) -> None:
+    """The other families' bootstrap against their point estimate, without embedding and judging: vectors and verdicts are at hand."""
+
+    def at_hand(texts: Sequence[str]) -> np.ndarray:
+        rng = np.random.default_rng(len(texts))
+        vectors = rng.normal(size=(len(texts), 384)).astype(np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    chosen = list(guidance_videos(videos))
+    clips = [
+        CookSample(f"s{i}", f"c{i // 3}", "dice", "slice", ELEMENTS[i % 4] if i % 4 < 3 else None, "hard" if i % 2 else "easy")
+        for i in range(samples)
+    ]
+    judgement = always(clips, True)
+    runs: dict[str, Callable[[BootstrapOptions], object]] = {
+        f"GuideMe, {videos} videos": lambda bootstrap: score_guideme(
+            chosen, at_hand, replace(official(), bootstrap=bootstrap), experiment="speed", protocol="guideme.dense"
+        ),
+        f"Cook-MRE, {samples} samples": lambda bootstrap: score_cook(
+            clips, judgement, CookOptions(bootstrap=bootstrap), experiment="speed", protocol="cook_mre.default"
+        ),
+    }
+    for name, run in runs.items():
+        run(BootstrapOptions(draws=10))
+        times = []
+        for draws in (0, 1000):
+            start = time.process_time()
+            run(BootstrapOptions(draws=draws))
+            times.append(time.process_time() - start)
+        point_s, whole_s = times
+        drawn_s = whole_s - point_s
+        print(f"Bootstrap ({name}): point estimate {point_s:.2f} s, 1,000 draws {drawn_s:.2f} s: ratio {drawn_s / point_s:.2f} (limit 2)")
 
 
 def main() -> None:
@@ -154,6 +192,7 @@ def main() -> None:
     parser.add_argument("--without-guideme", action="store_true")
     arguments = parser.parse_args()
     measure_ego(arguments.steps)
+    measure_bootstrap(arguments.videos, 1289)
     if not arguments.without_guideme:
         measure_guideme(arguments.videos)
 
