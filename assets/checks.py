@@ -26,23 +26,35 @@ CHECKED = {
     "ego_comist": "ego_comist",
     "training_mix": "training_mix",
     "benchmark_steps": "benchmark_steps",
+    "benchmark_dialogues": "benchmark_dialogues",
+    "benchmark_clips": "benchmark_clips",
     "predictions": "predictions",
     "scores": "scores",
     "leaderboard": "leaderboard",
 }
 
 
+ALSO_WRITTEN = {
+    "benchmark_messages": "benchmark_steps",
+    "benchmark_turns": "benchmark_dialogues",
+    "guidance_predictions": "predictions",
+    "clip_predictions": "predictions",
+}
+"""Further tables by the asset that writes them."""
+
+
 def asset_checks() -> list[dg.AssetChecksDefinition]:
     """One contract check per table, and the rules that hold between tables."""
-    return [*(_contract(asset, table) for asset, table in CHECKED.items()), _split_by_recording()]
+    further = (_contract(asset, table, f"contract_{table}") for table, asset in ALSO_WRITTEN.items())
+    return [*(_contract(asset, table) for asset, table in CHECKED.items()), *further, _split_by_recording()]
 
 
-def _contract(asset: str, table: str) -> dg.AssetChecksDefinition:
+def _contract(asset: str, table: str, name: str = "contract") -> dg.AssetChecksDefinition:
     declared = TABLES[table]
 
     @dg.asset_check(
         asset=asset,
-        name="contract",
+        name=name,
         description=f"Declared columns, dtypes, allowed values and a unique key ({', '.join(declared.key)}) over all files.",
     )
     def contract(tables: Tables) -> dg.AssetCheckResult:

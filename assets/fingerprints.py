@@ -12,8 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from assets.imported import content_hash, import_partition, source_of
+from ml.benchmarks.families import DATA_TABLES, Family, parse_protocol
 from ml.llm_stages import llm_stage
-from ml.settings import RAW_VIDEOS, Settings
+from ml.settings import LLM, RAW_VIDEOS, Assistant, Settings
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
 CODE_VERSIONS = {
@@ -37,8 +38,10 @@ CODE_VERSIONS = {
     "training_mix": "1",
     "checkpoint": "1",
     "benchmark_steps": "1",
+    "benchmark_dialogues": "1",
+    "benchmark_clips": "1",
     "predictions": "1",
-    "scores": "1",
+    "scores": "2",
     "leaderboard": "1",
 }
 
@@ -146,7 +149,7 @@ class Fingerprints:
         declared = llm_stage(stage)
         chosen = declared.settings(self.settings)
         rules = declared.rules_hash() if chosen.backend == "rules" else ""
-        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, declared.prompt_hash(), rules)
+        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, declared.version(), rules)
 
     def all_of(self, table: str) -> str:
         """Hash over the fingerprints and rows of every partition of a table on disk."""
@@ -189,14 +192,55 @@ class Fingerprints:
         inputs = [self.all_of("imported_messages"), self.all_of("recordings")]
         return fingerprint(CODE_VERSIONS["benchmark_steps"], benchmark, inputs)
 
-    def predictions(self, run: str) -> str:
-        experiment, protocol = run.split("/")
-        benchmark = protocol.split(".")[0]
-        model = self.store.made_from("tuning_log", experiment) if experiment in self.settings.experiments else self._base("embedded")
-        return fingerprint(CODE_VERSIONS["predictions"], run, model, self.store.made_from("benchmark_steps", benchmark))
+    def benchmark_dialogues(self, benchmark: str) -> str:
+        return fingerprint(CODE_VERSIONS["benchmark_dialogues"], benchmark, self._benchmark_source(benchmark))
+
+    def benchmark_clips(self, benchmark: str) -> str:
+        return fingerprint(CODE_VERSIONS["benchmark_clips"], benchmark, self._benchmark_source(benchmark))
+
+    def _benchmark_source(self, benchmark: str) -> str:
+        source = self.settings.all_sources().get(benchmark)
+        ids = self.store.scan("imported_recordings", [benchmark]).select("recording_id").collect().to_series().sort().to_list()
+        recordings = [self.store.made_from("recordings", identifier) for identifier in ids]
+        return fingerprint(source, folder_identity(source.annotations) if source is not None else "", ids, recordings)
+
+    def predictions(self, run: str, assistant: Assistant | None = None) -> str:
+        """``assistant`` is one that the settings do not hold."""
+        experiment, name = run.split("/")
+        protocol = parse_protocol(name)
+        asked = assistant or self.settings.assistants.get(experiment)
+        if asked is not None:
+            model = self._asked(asked)
+        elif experiment in self.settings.experiments:
+            model = self.store.made_from("tuning_log", experiment) or ""
+        else:
+            model = self._base("embedded")
+        data = self.store.made_from(DATA_TABLES[protocol.family][0], protocol.benchmark)
+        return fingerprint(CODE_VERSIONS["predictions"], run, model, data)
+
+    def _asked(self, assistant: Assistant) -> str:
+        """What shapes the answers of a general model: not how fast it is asked, nor what it may cost."""
+        from ml.benchmarks.assistants.prompts import prompts_hash
+
+        shaping = assistant.model_dump(exclude={"device", "units_at_once", "llm", "helper"})
+        models = [self._llm(assistant.llm), self._llm(assistant.helper)]
+        return fingerprint(shaping, models, prompts_hash(), self._base("embedded") if assistant.backend == "embedded" else "")
 
     def scores(self, run: str) -> str:
-        return fingerprint(CODE_VERSIONS["scores"], self.store.made_from("predictions", run))
+        protocol = parse_protocol(run.split("/")[1])
+        made = self.store.made_from(protocol.table, run)
+        chosen = self.settings.benchmarks
+        readings = {
+            Family.EGO: "",
+            Family.GUIDEME: fingerprint(self._llm(chosen.judge), chosen.guideme_profile, self.settings.embeddings),
+            Family.COOK_MRE: self._llm(chosen.judge),
+        }
+        return fingerprint(CODE_VERSIONS["scores"], made, readings[protocol.family])
+
+    def _llm(self, chosen: LLM) -> str:
+        """What shapes a language model's replies: not how fast it is asked, nor what it may cost."""
+        shaping = {"backend", "model", "base_url", "max_tokens", "truncated_cap", "effort", "extra"}
+        return fingerprint(chosen.model_dump(include=shaping))
 
     def leaderboard(self) -> str:
         return fingerprint(CODE_VERSIONS["leaderboard"], self.all_of("scores"))
@@ -207,9 +251,10 @@ class Fingerprints:
         return embedded_weights_hash() if base == "embedded" else base
 
     def is_current(self, table: str, partition: str = WHOLE_TABLE) -> bool:
-        """Whether a partition on disk was made from what is there now."""
+        """Whether a partition on disk was made from what is there now. ``predictions`` stands for the table of the run's family."""
         wanted = getattr(self, table)() if partition == WHOLE_TABLE else getattr(self, table)(partition)
-        return self.store.made_from(table, partition) == wanted
+        stored = parse_protocol(partition.split("/")[1]).table if table == "predictions" else table
+        return self.store.made_from(stored, partition) == wanted
 
 
 def fingerprint_of_import(settings: Settings) -> Callable[[str], str]:

@@ -67,6 +67,15 @@ def read_source(name: str, source: Source) -> ImportedSource:
             from ml.sources.ego_mc_bench import read_ego_mc_bench
 
             return read_ego_mc_bench(source.annotations, source.videos, source=name)
+        case SourceKind.GUIDEME:
+            from ml.sources.guideme import read_guideme_source
+
+            return read_guideme_source(source.annotations, source.videos, source=name)
+        case SourceKind.COOK_MRE:
+            from ml.sources.cook_mre import CookColumns, read_cook_mre_source
+
+            columns = CookColumns().renamed(source.columns)
+            return read_cook_mre_source(source.annotations, source.videos, source=name, columns=columns)
 
 
 def write_imported(store: TableStore, imported: ImportedSource, partition: str, made_from: str) -> None:

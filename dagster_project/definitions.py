@@ -5,11 +5,13 @@ import warnings
 import dagster as dg
 
 from assets.accuracy import accuracy_assets
+from assets.benchmark_data import benchmark_data_assets
 from assets.benchmarks import benchmark_assets
 from assets.checks import asset_checks
 from assets.comist import comist_assets
 from assets.comist_report import comist_report_assets
 from assets.counterfactuals import counterfactual_assets
+from assets.exports import export_assets
 from assets.narrations import narration_assets
 from assets.recordings import recording_assets
 from assets.sources import source_assets
@@ -22,6 +24,7 @@ from resources.checkpoints import Checkpoints
 from resources.embeddings import TextEmbeddings
 from resources.llm import LanguageModels
 from resources.narrator import NarratorModel
+from resources.scoring import Scorers
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 from sensors.llm_batches import llm_batches_sensor
@@ -42,6 +45,8 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *comist_report_assets(),
         *accuracy_assets(settings),
         *training_assets(settings),
+        *export_assets(settings),
+        *benchmark_data_assets(settings),
         *benchmark_assets(settings),
     ]
     built = jobs(settings)
@@ -61,6 +66,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             "text_vectors": TextEmbeddings(data=data),
             "checkpoints": Checkpoints(data=data),
             "assistants": Assistants(data=data),
+            "scorers": Scorers(data=data),
         },
         executor=dg.in_process_executor,
     )

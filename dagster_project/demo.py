@@ -16,6 +16,7 @@ from assets.imported import source_of
 from dagster_project import jobs
 from dagster_project.instance import prepare_instance
 from dagster_project.runs import ProgressWatch, end_dead_runs, quiet_dagster, run_job
+from ml.benchmarks.families import DATA_TABLES, parse_protocol
 from ml.progress import Snapshot, format_seconds
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, encode_key
@@ -35,7 +36,11 @@ COUNTED = (
     ("ego_comist", "EGO-CoMist pairs"),
     ("training_mix", "training samples"),
     ("benchmark_steps", "benchmark steps"),
+    ("benchmark_turns", "benchmark turns"),
+    ("benchmark_clips", "benchmark clips"),
     ("predictions", "predicted messages"),
+    ("guidance_predictions", "answers by the second"),
+    ("clip_predictions", "answers on clips"),
 )
 COMIST_TABLES = ("comist_candidates", "validity_answers", "ego_comist", "validity_sample", "validity_review")
 
@@ -99,8 +104,8 @@ def run_demo(console: Console) -> bool:
     end_dead_runs(instance)
     started = time.monotonic()
     store = TableStore(settings.data / "tables")
-    for stretch in _stretches(settings, store, instance):
-        if not _run_stretch(console, settings, instance, stretch):
+    for stretch in stretches(settings, store, instance):
+        if not run_stretch(console, settings, instance, stretch):
             console.print(f"[red]Stopped.[/] Details: {settings.data / 'logs' / 'demo.log'}, or `make ui`. `make demo` goes on from here.")
             return False
     _show_counts(console, store)
@@ -109,7 +114,7 @@ def run_demo(console: Console) -> bool:
     return True
 
 
-def _run_stretch(console: Console, settings: Settings, instance: dg.DagsterInstance, stretch: Stretch) -> bool:
+def run_stretch(console: Console, settings: Settings, instance: dg.DagsterInstance, stretch: Stretch) -> bool:
     pending = stretch.pending()
     if pending is not None and not pending:
         console.print(f"[green]✓[/] {stretch.title}: current")
@@ -130,7 +135,7 @@ def _run_stretch(console: Console, settings: Settings, instance: dg.DagsterInsta
 
         started = time.monotonic()
         with ProgressWatch(settings.data / "progress", stretch.stages, show):
-            for tags in [{}] if pending is None else _ranges(instance, pending):
+            for tags in [{}] if pending is None else _ranges(instance, pending, settings):
                 outcome = run_job(instance, stretch.job, tags=tags)
                 if not outcome.success:
                     console.print(f"[red]✗[/] {stretch.title}: {outcome.message}")
@@ -139,23 +144,27 @@ def _run_stretch(console: Console, settings: Settings, instance: dg.DagsterInsta
     return True
 
 
-def _ranges(instance: dg.DagsterInstance, pending: Sequence[str]) -> list[dict[str, str]]:
-    """Run tags for the pending keys: one run per contiguous range of the dynamic partitions, or one per other key."""
+def _ranges(instance: dg.DagsterInstance, pending: Sequence[str], settings: Settings) -> list[dict[str, str]]:
+    """Run tags for the pending keys: one run per contiguous range of the dynamic partitions, one for a grid, or one per other key."""
     if pending and "|" in pending[0]:
-        return _multi_ranges(pending)
+        return _multi_ranges(pending, settings)
     return recording_ranges(instance, pending)
 
 
-def _multi_ranges(pending: Sequence[str]) -> list[dict[str, str]]:
-    """One run for a whole grid of experiment and protocol, so that a model is loaded once; else one run per key."""
-    experiments = list(dict.fromkeys(key.split("|")[0] for key in pending))
-    protocols = list(dict.fromkeys(key.split("|")[1] for key in pending))
-    if len(pending) == len(experiments) * len(protocols) > 1:
-        return [partition_tags([f"{experiments[0]}|{protocols[0]}", f"{experiments[-1]}|{protocols[-1]}"])]
-    return [partition_tags([key]) for key in pending]
+def _multi_ranges(pending: Sequence[str], settings: Settings) -> list[dict[str, str]]:
+    """One run over the rectangle of experiments and protocols around what is pending, so that a model is loaded once.
+
+    What of it is current, or cannot be run, is passed over.
+    """
+    corners = []
+    for place, names in enumerate((settings.benchmarks.experiments, settings.benchmarks.protocols)):
+        wanted = [names.index(key.split("|")[place]) for key in pending]
+        corners.append((names[min(wanted)], names[max(wanted)]))
+    (first, last), (low, high) = corners
+    return [partition_tags(list(dict.fromkeys((f"{first}|{low}", f"{last}|{high}"))))]
 
 
-def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstance) -> list[Stretch]:
+def stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstance) -> list[Stretch]:
     def stale(tables: Sequence[str], only_counterfactual_sources: bool = False) -> Callable[[], Sequence[str]]:
         def find() -> Sequence[str]:
             prints = Fingerprints(store, settings)
@@ -185,10 +194,10 @@ def _stretches(settings: Settings, store: TableStore, instance: dg.DagsterInstan
 
     def stale_benchmarks() -> Sequence[str] | None:
         prints = Fingerprints(store, settings)
-        benchmarks = {protocol.split(".")[0] for protocol in settings.benchmarks.protocols}
-        return [] if all(prints.is_current("benchmark_steps", name) for name in benchmarks) else None
+        chosen = [parse_protocol(protocol) for protocol in settings.benchmarks.protocols]
+        return [] if all(prints.is_current(DATA_TABLES[one.family][0], one.benchmark) for one in chosen) else None
 
-    runs = [f"{experiment}|{protocol}" for experiment in settings.benchmarks.experiments for protocol in settings.benchmarks.protocols]
+    runs = [f"{experiment}|{protocol}" for experiment, protocol in settings.benchmark_runs()]
     return [
         Stretch("Sample kitchen and imports", f"{jobs.SOURCES}_job", ("sample_kitchen",), stale_sources),
         Stretch(
@@ -233,7 +242,6 @@ def _show_counts(console: Console, store: TableStore) -> None:
 
 
 def _show_leaderboard(console: Console, store: TableStore) -> None:
-    from ml.benchmarks.families import parse_protocol
     from ml.benchmarks.leaderboard import HERE, RANKED_BY, families_of, wide
 
     board = store.read("leaderboard").filter(pl.col("origin") == HERE)

@@ -20,6 +20,8 @@ GRAPH = {
         "kitchen_goalstep",
         "kitchen_qicd",
         "kitchen_ego_mc_bench",
+        "kitchen_guideme",
+        "kitchen_cook_mre",
         "raw_videos",
     },
     "recordings": {"video_probe", "recordings", "instructions", "proposed_steps", "steps"},
@@ -38,8 +40,8 @@ GRAPH = {
         "comist_report",
         "sample_kitchen_accuracy",
     },
-    "training": {"training_mix", "checkpoint"},
-    "benchmarks": {"benchmark_steps", "predictions", "scores", "leaderboard"},
+    "training": {"training_mix", "exports", "checkpoint"},
+    "benchmarks": {"benchmark_steps", "benchmark_dialogues", "benchmark_clips", "predictions", "scores", "leaderboard"},
 }
 
 

@@ -65,3 +65,35 @@ def test_unknown_variables_and_missing_files_are_refused(monkeypatch):
     monkeypatch.setenv("INTERJECT_SETTINGS", "absent.toml")
     with pytest.raises(InputError, match=r"absent.toml: the file does not exist"):
         load_settings()
+
+
+def test_assistants_stand_beside_the_defaults_and_take_part_by_kind():
+    found = load_settings(
+        assistants={
+            "m": {"llm": {"backend": "openai", "model": "x"}},
+            "n": {"kind": "per_second", "backend": "transformers", "model": "/m"},
+        }
+    )
+    assert found.benchmarks.experiments[-2:] == ("m", "n")
+    assert [found.takes_part("m", p) for p in ("b.per_step", "b.dense-own", "b.hint")] == [True, True, True]
+    assert [found.takes_part("n", p) for p in ("b.per_step", "b.dense-own", "b.hint")] == [False, True, False]
+    assert [found.takes_part("floor_always_correct", p) for p in ("b.per_step", "b.anchor", "b.default")] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("assistant", "told"),
+    [
+        ({}, "needs `llm`"),
+        ({"backend": "transformers"}, "needs `model`"),
+        ({"backend": "embedded", "kind": "turn_based"}, "narrates and answers single clips"),
+        ({"kind": "narration", "llm": {"backend": "openai", "model": "x"}}, "needs `helper`"),
+    ],
+)
+def test_an_assistant_that_could_not_be_asked_is_refused(assistant, told):
+    with pytest.raises(InputError, match=told):
+        load_settings(assistants={"m": assistant})
+
+
+def test_a_protocol_that_there_is_not_is_refused():
+    with pytest.raises(InputError, match=r"benchmarks\.protocols"):
+        load_settings(benchmarks={"protocols": ["b.often"]})
