@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dagster_project.commands.export import export
 from dagster_project.commands.llm import estimate, prompt, retry_failed
 from dagster_project.commands.review import review
 from dagster_project.commands.run import run
@@ -44,6 +45,7 @@ def ui(
     raise typer.Exit(serve(PROJECT / "workspace.yaml", host, port))
 
 
+app.command()(export)
 app.command()(review)
 app.command()(score)
 app.command()(compare)
