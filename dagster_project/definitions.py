@@ -17,6 +17,7 @@ from assets.recordings import recording_assets
 from assets.sources import source_assets
 from assets.training import training_assets
 from assets.validity import validity_assets
+from dagster_project.event_log import quicken_event_log
 from dagster_project.jobs import LLM_JOBS, RAW_VIDEO, jobs
 from ml.settings import Settings, load_settings
 from resources.assistants import Assistants
@@ -72,6 +73,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     )
 
 
+quicken_event_log()  # workers that the daemon starts load this module and nothing else of this package
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", dg.BetaWarning)  # backfill_policy: the only way to run many partitions in one run
     defs = build_definitions(load_settings())

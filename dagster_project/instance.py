@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from dagster_project.event_log import quicken_event_log
 from ml.settings import Settings
 
 INSTANCE_YAML = """\
@@ -40,6 +41,7 @@ def prepare_home(settings: Settings) -> Path:
     if not config.exists():
         config.write_text(INSTANCE_YAML)
     os.environ["DAGSTER_HOME"] = str(home)
+    quicken_event_log()
     return home
 
 

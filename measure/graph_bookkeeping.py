@@ -12,6 +12,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets.partitioned import materialize_partitions
+from dagster_project.event_log import quicken_event_log
 from dagster_project.instance import INSTANCE_YAML
 from ml.tables.declared import TABLES
 from ml.tables.store import TableStore, encode_key
@@ -39,6 +40,7 @@ def main() -> None:
     keys = [encode_key(i) for i in ids]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["DAGSTER_HOME"] = folder
+        quicken_event_log()
         (Path(folder) / "dagster.yaml").write_text(INSTANCE_YAML)
         assets = [stage(name, [before] if before else []) for name, before in zip(NAMES, (None, *NAMES[:-1]), strict=True)]
         definitions = dg.Definitions(
