@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from ml.counterfactuals.registry import DIRECTIONS
 from ml.validity.questions import QUESTIONS
-from ml.vocabulary import DIRECTIONS, MistakeType
+from ml.vocabulary import MistakeType
 
 # Instruction-feedback pairs by source dataset: EGO-MC-Bench paper, section 4.3.
 PUBLISHED: Mapping[str, int] = {"captaincook4d": 4_969, "ego4d_goalstep": 13_847, "egoexo4d": 6_271}
