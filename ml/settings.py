@@ -68,8 +68,10 @@ class Source(Section):
     mistake_types: tuple[MistakeType, ...] = MISTAKE_TYPES
     """Mistake types that its texts are detailed enough for. The default of kinds that describe instead of instruct (ego4d_goalstep,
     ego4d_narrations, egoexo4d) is preparation and technique."""
+    plan_set: str | None = None
+    """qicd: ``main`` (the default) or ``advanced_planning``."""
     columns: dict[str, str] = Field(default_factory=dict)
-    """cook_mre: names of the fields where a release names them otherwise, e.g. {original = "recipe_step"}."""
+    """cook_mre, qicd, ego_mc_bench: names of the fields where a release names them otherwise, e.g. {original = "recipe_step"}."""
 
     @model_validator(mode="before")
     @classmethod
@@ -192,7 +194,7 @@ class Prices(Section):
 class Stages(Section):
     instructions: LLM = LLM()
     """Descriptions of a source (Goal-Step, keysteps) filtered to cooking and turned into instructions."""
-    proposed_steps: LLM = LLM(max_tokens=4000)
+    proposed_steps: LLM = LLM()
     """Steps of raw videos without a recipe, from their narrations; a reply lists the steps of ten minutes."""
     attributes: LLM = LLM()
     counterfactuals: LLM = LLM()
@@ -364,8 +366,8 @@ class Benchmarks(Section):
         "kitchen_cook_mre.default",
         "kitchen_cook_mre.hint",
     )
-    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.<dense|anchor>`` with ``-own``, ``-none``, ``-window30``, ``-every0.5``,
-    ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``."""
+    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|end_of_video>``, ``<benchmark>.<dense|anchor>`` with ``-own``,
+    ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``: see ``ml.benchmarks.families``."""
 
     judge: LLM = LLM()
     """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure

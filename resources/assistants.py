@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,7 @@ class Assistants(dg.ConfigurableResource):
         return self._streaming(run)
 
     def _streaming(self, run: BenchmarkRun) -> pl.DataFrame:
+        from ml.benchmarks.protocols import RunOptions, with_run_end
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
         steps = run.data("benchmark_steps")
@@ -117,8 +119,10 @@ class Assistants(dg.ConfigurableResource):
             speaker = checkpoints.untuned() if run.experiment == UNTUNED else checkpoints.speaker(run.experiment)
             self._speakers = {run.experiment: speaker}
         speaker, features = self._speakers[run.experiment]
-        predict = predict_full_recipe if run.protocol.feed == "full_recipe" else predict_per_step
-        return predict(speaker, features, steps, **run.named, progress=run.progress)
+        if run.protocol.feed == "full_recipe":
+            return predict_full_recipe(speaker, features, steps, **run.named, progress=run.progress)
+        extended = with_run_end(steps, RunOptions(run.protocol.run_end))
+        return predict_per_step(speaker, features, extended, **run.named, progress=run.progress)
 
     def _asked(self, run: BenchmarkRun, model: Asked) -> pl.DataFrame:
         if run.protocol.family not in model.settings.families:
@@ -140,14 +144,12 @@ def _not_for(run: BenchmarkRun) -> InputError:
 
 def _ask_ego(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
     from ml.benchmarks.footage import FrameSettings, video_frames
-    from ml.benchmarks.protocols import run_full_recipe, run_per_step
 
     chosen = model.settings
     steps, messages = run.data("benchmark_steps"), run.store.read("benchmark_messages", run.protocol.benchmark)
     paths = dict(steps.select("recording_id", "video_path").unique().iter_rows())
     frames = video_frames(paths, FrameSettings(chosen.frames_per_second, chosen.box))
-    play = run_full_recipe if run.protocol.feed == "full_recipe" else run_per_step
-    return play(
+    return _play(run)(
         turn_factory(model),
         steps,
         frames,
@@ -201,6 +203,12 @@ def _ask_cook(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
     )
 
 
+def _play(run: BenchmarkRun) -> Callable[..., pl.DataFrame]:
+    from ml.benchmarks.protocols import RunOptions, run_full_recipe, run_per_step
+
+    return run_full_recipe if run.protocol.feed == "full_recipe" else partial(run_per_step, options=RunOptions(run.protocol.run_end))
+
+
 def _floor(run: BenchmarkRun) -> pl.DataFrame:
     from ml.benchmarks.assistants.floors import cook_floors, ego_floors, guideme_floors
     from ml.benchmarks.assistants.interface import ticks
@@ -208,13 +216,11 @@ def _floor(run: BenchmarkRun) -> pl.DataFrame:
     from ml.benchmarks.cook_mre.samples import samples_from_table
     from ml.benchmarks.guideme.data import items_from_tables
     from ml.benchmarks.guideme.protocol import predict_guideme
-    from ml.benchmarks.protocols import run_full_recipe, run_per_step
 
     match run.protocol.family:
         case Family.EGO:
-            play = run_full_recipe if run.protocol.feed == "full_recipe" else run_per_step
             floor = ego_floors(median_step_s(run.store))[run.experiment]
-            return play(floor, run.data("benchmark_steps"), ticks(), **run.named, progress=run.progress)
+            return _play(run)(floor, run.data("benchmark_steps"), ticks(), **run.named, progress=run.progress)
         case Family.GUIDEME:
             items = items_from_tables(run.data("benchmark_dialogues"), run.store.read("benchmark_turns", run.protocol.benchmark))
             return predict_guideme(guideme_floors()[run.experiment], items, ticks(), **run.named, progress=run.progress)

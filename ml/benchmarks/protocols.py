@@ -5,13 +5,13 @@ Every unit leaves at least one row: its messages, or a row without message (stat
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import polars as pl
 
 from ml.benchmarks.assistants.interface import AssistantFactory, Frames, FramesProvider, LookAheadError, Times
 from ml.benchmarks.assistants.past import PastFrames
+from ml.benchmarks.families import RunEnd
 from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
 from ml.tables.declared import PREDICTIONS
@@ -19,14 +19,6 @@ from ml.vocabulary import MessageKind, Status
 
 PER_STEP, FULL_RECIPE = "per_step", "full_recipe"
 _SAID = (MessageKind.FEEDBACK, MessageKind.SUCCESS)
-
-
-class RunEnd(StrEnum):
-    """Where a per-step stream ends when the assistant does not say success."""
-
-    NEXT_INSTRUCTION = "next_instruction"  # the true end of the unit
-    GRACE = "grace"  # that and ``grace_s`` more
-    END_OF_VIDEO = "end_of_video"  # what the published baseline does
 
 
 @dataclass(frozen=True)
@@ -90,16 +82,15 @@ def run_per_step(
     """
 
     told = _references(references, benchmark_steps)
+    benchmark_steps = with_run_end(benchmark_steps, options)
 
     def run_recording(recording: pl.DataFrame) -> list[Row]:
         rows: list[Row] = []
-        last_s = float(recording["end_s"].max())  # type: ignore[arg-type]
         assistant = None
         for step in recording.iter_rows(named=True):
             try:
                 assistant = assistant or factory()
-                end_s = _run_end(step["end_s"], last_s, options)
-                rows += _stream(assistant, frames, [step], step["start_s"], end_s, told.get(step["recording_id"], ()))
+                rows += _stream(assistant, frames, [step], step["start_s"], step["end_s"], told.get(step["recording_id"], ()))
             except STOPS_THE_RUN:
                 raise
             except Exception as error:  # noqa: BLE001  one bad step must not stop the others
@@ -143,14 +134,16 @@ def run_full_recipe(
     return _over_recordings(benchmark_steps, run_recording, experiment, protocol, workers, journal, progress)
 
 
-def _run_end(end_s: float, last_s: float, options: RunOptions) -> float:
+def with_run_end(benchmark_steps: pl.DataFrame, options: RunOptions) -> pl.DataFrame:
+    """Steps whose ``end_s`` is where a stream without a success ends; no later than the recording's last step."""
+    last_s = pl.col("end_s").max().over("recording_id")
     match options.run_end:
         case RunEnd.NEXT_INSTRUCTION:
-            return end_s
+            return benchmark_steps
         case RunEnd.GRACE:
-            return min(end_s + options.grace_s, last_s)
+            return benchmark_steps.with_columns(end_s=pl.min_horizontal(pl.col("end_s") + options.grace_s, last_s))
         case RunEnd.END_OF_VIDEO:
-            return last_s
+            return benchmark_steps.with_columns(end_s=last_s)
 
 
 def _stream(

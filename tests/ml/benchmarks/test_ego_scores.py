@@ -10,12 +10,12 @@ from ml.benchmarks.canonical import benchmark_from_messages
 from ml.benchmarks.ego.options import CompletionFallback, EgoOptions, GateFailure, Pointer, Scope
 from ml.benchmarks.ego.pairs import matched_feedback
 from ml.benchmarks.ego.scores import score_ego
-from ml.benchmarks.families import Family
+from ml.benchmarks.families import Family, RunEnd
 from ml.benchmarks.leaderboard import leaderboard, published
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.plots import per_group_plot, timestamp_error_histogram, timestamp_error_shares, timing_error_plot
-from ml.benchmarks.protocols import RunEnd, RunOptions, check_run, run_full_recipe, run_per_step
-from ml.benchmarks.running import RunJournal
+from ml.benchmarks.protocols import RunOptions, run_full_recipe, run_per_step
+from ml.benchmarks.running import RunJournal, check_run
 from ml.errors import InputError
 from ml.tables.declared import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS, PREDICTIONS
 
