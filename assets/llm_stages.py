@@ -67,7 +67,7 @@ def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str, t
         owners=OWNERS,
         tags=LLM_TAGS,
         pool="llm",
-        code_version=f"{CODE_VERSIONS[name]}-{stage.prompt_hash()}",
+        code_version=f"{CODE_VERSIONS[name]}-{stage.version()}",
         description=description,
         output_required=False,
     )
@@ -162,8 +162,8 @@ def _fail_where_too_much_failed(
     """Judged on the rows as they stand, whenever they were made, so that a mere rerun does not hide it. The rows stay."""
     rows = store.scan(name, ids).select("status", "reason").collect()
     failed = rows.filter(pl.col("status").is_in([status.value for status in FAILED]))
-    share, nothing = failed.height / max(rows.height, 1), rows.filter(pl.col("status") == Status.OK).is_empty()
-    if failed.is_empty() or (share <= limit and not nothing):
+    nothing = failed.height == rows.height
+    if failed.is_empty() or (failed.height / rows.height <= limit and not nothing):
         return
     counts = failed.group_by("status", "reason").len().sort("len", descending=True).row(0, named=True)
     what = "nothing came out" if nothing else f"more than {limit:.0%} of the rows"

@@ -71,7 +71,7 @@ class LLMGraph:
     def store(self) -> TableStore:
         return TableStore(self.folder / "data" / "tables")
 
-    def record(self, *texts: str, narrations: tuple[str, ...] = ("The person cooks.",)) -> str:
+    def record(self, *texts: str, narrations: tuple[str, ...] = ("The person cooks.",) * 12) -> str:
         """One more recording with these steps; its partition is known to the instance."""
         identifier = f"cc/{len(self.ids)}"
         self.ids.append(identifier)

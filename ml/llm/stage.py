@@ -3,8 +3,11 @@
 The stages themselves are listed in ``ml.llm_stages``; what a stage does is in its own room.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Protocol
 
 import polars as pl
@@ -44,8 +47,8 @@ class LLMStage:
     """One stage. ``name`` is that of its asset, of its table and of its section in the settings (``stages.<name>``).
 
     ``make`` turns inputs into all rows of the table; it may ask in several rounds, and a reply without text is a row with its status.
-    ``prompt_hash`` covers every prompt text and the version of the readers. ``rules`` are the offline answers by task,
-    ``rules_hash`` covers their source. ``imports`` of the heavy kind belong inside these functions.
+    ``prompt_hash`` covers every prompt text and schema and the version of the stage's own readers. ``rules`` are the offline answers by
+    task, ``rules_hash`` covers their source. Heavy imports belong inside these functions.
     """
 
     name: str
@@ -61,9 +64,21 @@ class LLMStage:
         chosen: LLM = getattr(settings.stages, self.name)
         return chosen
 
+    def version(self) -> str:
+        """12 hex digits over the prompts and over the readers of replies that all stages share: part of the asset's code version."""
+        return hashlib.sha256(f"{self.prompt_hash()} {_readers_hash()}".encode()).hexdigest()[:12]
+
     def read(self, store: TableStore, settings: Settings, recording_ids: Sequence[str]) -> Inputs:
         """The stage's inputs on disk for these recordings; a table that is not there yet is empty."""
         return Inputs({name: rows_of(store, name, recording_ids) for name in self.reads}, settings)
+
+
+@lru_cache
+def _readers_hash() -> str:
+    folder, digest = Path(__file__).parent, hashlib.sha256()
+    for name in ("follow_ups", "literals", "moments", "outcomes", "parsed", "quantities", "replies"):
+        digest.update((folder / f"{name}.py").read_bytes())
+    return digest.hexdigest()
 
 
 def rows_of(store: TableStore, table: str, recording_ids: Sequence[str]) -> pl.DataFrame:
