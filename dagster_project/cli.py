@@ -12,7 +12,7 @@ from dagster_project.commands.export import export
 from dagster_project.commands.llm import estimate, prompt, retry_failed
 from dagster_project.commands.review import review
 from dagster_project.commands.run import run
-from dagster_project.commands.score import compare, score, score_options
+from dagster_project.commands.score import compare, leaderboard, score, score_options
 from ml.errors import InputError
 
 app = typer.Typer(
@@ -50,6 +50,7 @@ app.command()(review)
 app.command()(score)
 app.command()(compare)
 app.command(name="score-options")(score_options)
+app.command()(leaderboard)
 app.command()(run)
 app.command()(estimate)
 app.command()(prompt)

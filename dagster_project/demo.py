@@ -15,6 +15,7 @@ from assets.fingerprints import Fingerprints
 from assets.imported import source_of
 from dagster_project import jobs
 from dagster_project.instance import prepare_instance
+from dagster_project.leaderboard_tables import show_leaderboard
 from dagster_project.runs import ProgressWatch, end_dead_runs, quiet_dagster, run_job
 from ml.benchmarks.families import DATA_TABLES, parse_protocol
 from ml.progress import Snapshot, format_seconds
@@ -45,45 +46,6 @@ COUNTED = (
 COMIST_TABLES = ("comist_candidates", "validity_answers", "ego_comist", "validity_sample", "validity_review")
 
 
-# Columns of the leaderboard by family: metric, short title, digits. They fit 80 columns.
-SHOWN = {
-    "ego": (
-        ("ic_acc_3s", "IC@3", 1),
-        ("ic_acc", "IC@15", 1),
-        ("mistake_f1_3s", "F1@3", 2),
-        ("mistake_f1", "F1@15", 2),
-        ("mistake_precision", "prec.", 2),
-        ("mistake_recall", "rec.", 2),
-        ("rouge_l", "ROUGE", 2),
-        ("false_success", "false", 2),
-    ),
-    "guideme": (
-        ("soft_precision", "sP", 3),
-        ("soft_recall", "sR", 3),
-        ("soft_f1", "sF1", 3),
-        ("cs", "CS", 1),
-        ("nr", "NR", 1),
-        ("fa", "FA", 1),
-        ("pc", "PC", 1),
-        ("score_m", "Score_m", 1),
-        ("score", "Score", 1),
-    ),
-    "cook_mre": (
-        ("mpc_f1", "MPC F1", 3),
-        ("macro_f1", "Macro F1", 3),
-        ("type_acc", "TypeAcc", 3),
-        ("corr_acc", "CorrAcc", 3),
-        ("full_pass", "FullPass", 3),
-    ),
-}
-LEGEND = """
-IC: instruction completion accuracy, 0..100. F1: of mistake feedback. @3, @15: half width of the time window in seconds; the papers use 15,
-in short steps 3 tells more. prec., rec.: within 15 s. ROUGE: ROUGE-L of true positives. false: success said on an unreported mistake.
-sP, sR, sF1: soft precision, recall, F1, 0..1. CS, NR, FA, PC: correct silence, no response, false alarm, partly correct, percent.
-MPC F1: of the mistake class. TypeAcc, CorrAcc, FullPass: gated accuracies, 0..1.
-""".replace("\n", " ").strip()
-
-
 @dataclass(frozen=True)
 class Stretch:
     """One job of the demo: its partitions that are not current (``None``: unpartitioned), and the stages whose progress it shows."""
@@ -109,7 +71,8 @@ def run_demo(console: Console) -> bool:
             console.print(f"[red]Stopped.[/] Details: {settings.data / 'logs' / 'demo.log'}, or `make ui`. `make demo` goes on from here.")
             return False
     _show_counts(console, store)
-    _show_leaderboard(console, store)
+    show_leaderboard(console, store.read("leaderboard"))
+    console.print("The papers' published rows: [bold]interject leaderboard --published[/]")
     console.print(f"Done in {format_seconds(time.monotonic() - started)}. Open the graph, runs and plots with [bold]make ui[/].")
     return True
 
@@ -239,31 +202,3 @@ def _show_counts(console: Console, store: TableStore) -> None:
             statuses = ", ".join(f"{status} {count}" for status, count in counts.iter_rows())
         shown.add_row(title, f"{rows:,}", statuses)
     console.print(shown)
-
-
-def _show_leaderboard(console: Console, store: TableStore) -> None:
-    from ml.benchmarks.leaderboard import HERE, RANKED_BY, families_of, wide
-
-    board = store.read("leaderboard").filter(pl.col("origin") == HERE)
-    for protocol in families_of(board):
-        family = parse_protocol(protocol).family
-        frame = wide(board, protocol)
-        shown = RichTable(
-            title=f"{protocol} (n = {frame.select(pl.col('n').max()).item()})",
-            title_justify="left",
-            box=None,
-            padding=(0, 2, 0, 0),
-            pad_edge=False,
-        )
-        shown.add_column("experiment", no_wrap=True)
-        columns = [(name, title, digits) for name, title, digits in SHOWN[family] if name in frame.columns]
-        for name, title, _ in columns:
-            shown.add_column(f"[bold]{title}[/]" if name == RANKED_BY[family] else title, justify="right", no_wrap=True)
-        for row in frame.iter_rows(named=True):
-            shown.add_row(row["experiment"], *(_number(row[name], digits) for name, _, digits in columns))
-        console.print(shown, "")
-    console.print(LEGEND)
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"

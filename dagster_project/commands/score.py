@@ -1,4 +1,4 @@
-"""`interject score`, `interject compare` and `interject score-options`: predictions made anywhere, without the graph."""
+"""`interject score`, `compare`, `score-options` and `leaderboard`: predictions made anywhere, and what is known of them."""
 
 import os
 from pathlib import Path
@@ -42,7 +42,9 @@ def score(
     bertscore: Annotated[str | None, typer.Option(help="EGO: model folder of BERTScore, e.g. roberta-large; without it none.")] = None,
     bertscore_layers: Annotated[int | None, typer.Option(help="Layer; default bert-score's own, else the last.")] = None,
     bertscore_raw: Annotated[bool, typer.Option("--bertscore-raw", help="Do not rescale with the baseline.")] = False,
-    floors: Annotated[bool, typer.Option("--floors/--no-floors", help="Score assistants that see nothing beside the run.")] = True,
+    floors: Annotated[
+        bool, typer.Option("--floors/--no-floors", help="Assistants that see nothing, beside the run; a judge judges GuideMe's too.")
+    ] = True,
     timelines: Annotated[int, typer.Option(min=0, help="Recordings whose timeline the report shows.")] = 8,
     absent_is_silence: AbsentIsSilence = False,
 ) -> None:
@@ -131,6 +133,29 @@ def compare(
     console.print(f"Difference: {found.a} - {found.b}. Bold: the interval leaves out 0. Scorer options {found.options_hash}.", style="dim")
     _show_spend(console, tools)
     console.print(str(written), markup=False, highlight=False, soft_wrap=True)
+
+
+def leaderboard(
+    published: Annotated[bool, typer.Option("--published", help="The papers' rows, which were not rerun here.")] = False,
+    protocol: Annotated[str | None, typer.Option(help="One protocol only, e.g. guideme.anchor.")] = None,
+) -> None:
+    """Show the leaderboard: what was run in this data folder, or what the three papers published."""
+    from rich.console import Console
+
+    from dagster_project.leaderboard_tables import show_leaderboard
+    from ml.benchmarks import leaderboard as boards
+    from ml.settings import load_settings
+    from ml.tables.store import TableStore
+
+    store = TableStore(load_settings().data / "tables")
+    board = boards.leaderboard(store.scan("scores").collect())
+    origin = boards.PUBLISHED if published else boards.HERE
+    known = board.filter(board["origin"] == origin)["protocol"].unique().sort().to_list()
+    if not known:
+        raise InputError("nothing was scored in this data folder yet", file=store.root, remedy="Run `make demo`, or see --published")
+    if protocol is not None and protocol not in known:
+        raise InputError(f"no rows of {protocol!r}", field="protocol", remedy=f"Protocols: {', '.join(known)}")
+    show_leaderboard(Console(), board, published=published, protocol=protocol)
 
 
 def score_options(

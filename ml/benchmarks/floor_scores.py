@@ -1,7 +1,4 @@
-"""Scores of the floors beside a run: assistants that see nothing, under the same protocol and options.
-
-They cost no judge: what a fixed text says is worth nothing, so its grade is 0.
-"""
+"""Scores of the floors beside a run: assistants that see nothing, under the same protocol and options."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +18,7 @@ from ml.benchmarks.ego.scores import score_ego
 from ml.benchmarks.ego.units import Feed
 from ml.benchmarks.families import parse_protocol
 from ml.benchmarks.guideme.options import GuideMeOptions
-from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme
+from ml.benchmarks.guideme.scores import GuidanceVideo, Judge, score_guideme
 from ml.benchmarks.guideme.timeline import SILENT, Instant
 from ml.benchmarks.protocols import run_full_recipe, run_per_step
 from ml.embeddings.encoder import TextEncoder
@@ -40,11 +37,13 @@ def ego_floor_scores(data: BenchmarkData, protocol: str, options: EgoOptions, me
 
 
 def guideme_floor_scores(
-    videos: Sequence[GuidanceVideo], protocol: str, options: GuideMeOptions, encoder: TextEncoder, is_judged: bool
+    videos: Sequence[GuidanceVideo], protocol: str, options: GuideMeOptions, encoder: TextEncoder, judge: Judge | None
 ) -> pl.DataFrame:
-    """``scores`` of the floors at the instants of a run: silent, always speaking, an alert every 10 s."""
+    """``scores`` of the floors at the instants of a run: silent, always speaking, an alert every 10 s.
+
+    Judged as the run is: one call per reference, since each floor says one text.
+    """
     named = replace(options, embedder=encoder.name)
-    judge = (lambda pairs: [0.0] * len(pairs)) if is_judged else None
     parts = []
     for name, every_s in (("floor_silent", None), ("floor_always_speak", 0.0), ("floor_alert_every_10s", ALERT_EVERY_S)):
         floor = [GuidanceVideo(video.video_id, _alerts(video.instants, every_s)) for video in videos]

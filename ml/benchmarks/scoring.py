@@ -127,6 +127,10 @@ class Run:
         return JudgedBy(judge.model, GRADE_HASH if self.data.family is Family.GUIDEME else CRITERIA_HASH)
 
     @property
+    def _quality(self) -> QualityJudge | None:
+        return None if self.tools.judge is None else QualityJudge(self.tools.judge)
+
+    @property
     def measured_by(self) -> BertScoreIdentity | None:
         return None if self.tools.bertscore is None or self.data.family is not Family.EGO else self.tools.bertscore.identity
 
@@ -165,9 +169,10 @@ class Run:
             case EgoOptions() as ego:
                 return score_ego(*self._ego_tables, self.predictions, ego, self.tools.bertscore, self.measured_by)
             case GuideMeOptions() as guideme:
-                judge = QualityJudge(self.tools.judge) if self.tools.judge is not None else None
                 options = replace(guideme, embedder=self.tools.encoder.name)
-                return score_guideme(self.videos, self.tools.encoder.encode, options, judge=judge, judged_by=self.judged_by, **names)
+                return score_guideme(
+                    self.videos, self.tools.encoder.encode, options, judge=self._quality, judged_by=self.judged_by, **names
+                )
             case CookOptions() as cook:
                 samples = samples_from_table(self.data["benchmark_clips"])
                 return score_cook(samples, self.judgement, cook, judged_by=self.judged_by, **names)
@@ -178,7 +183,7 @@ class Run:
             case EgoOptions() as ego:
                 return ego_floor_scores(self.data, self.protocol, ego, median_step_s)
             case GuideMeOptions() as guideme:
-                return guideme_floor_scores(self.videos, self.protocol, guideme, self.tools.encoder, self.tools.judge is not None)
+                return guideme_floor_scores(self.videos, self.protocol, guideme, self.tools.encoder, self._quality)
             case CookOptions() as cook:
                 return cook_floor_scores(self.data, self.protocol, cook)
 
@@ -188,8 +193,7 @@ class Run:
             case EgoOptions() as ego:
                 return tally_ego(*self._ego_tables, self.predictions, ego)
             case GuideMeOptions() as guideme:
-                judge = QualityJudge(self.tools.judge) if self.tools.judge is not None else None
-                return tally_guideme(self.videos, self.tools.encoder.encode, guideme, judge)
+                return tally_guideme(self.videos, self.tools.encoder.encode, guideme, self._quality)
             case CookOptions() as cook:
                 return tally_cook(samples_from_table(self.data["benchmark_clips"]), self.judgement, cook)
 

@@ -34,8 +34,8 @@ class GuidanceVideo:
 # Sums per video, and per video and category.
 SIM, SAID, REFERENCES, HITS, MATCHED_POINTS, MATCHED_JUDGED, MATCHED_FAILED = range(7)
 CS, NR, FA, PC, POINTS, JUDGED, JUDGE_FAILED = range(7, 14)
-MISSING, INSTANTS = range(14, 16)
-MEANS = 16  # from here on: precision, recall, F1, and the hard ones, of videos that count; then how many count
+MISSING, INSTANTS, SAID_KEPT = range(14, 17)  # SAID_KEPT: said in videos that count
+MEANS = 17  # from here on: precision, recall, F1, and the hard ones, of videos that count; then how many count
 VIDEOS = MEANS + 6
 WIDTH = VIDEOS + 1
 SOFT_NAMES = ("soft_precision", "soft_recall", "soft_f1", "hard_precision", "hard_recall", "hard_f1")
@@ -150,11 +150,11 @@ def _pooled(name: str, place: int, empty: float) -> Measure:
 
     def value(sums: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision, recall = (np.nan_to_num(sums[:, top] / sums[:, bottom], nan=empty) for bottom in (SAID, REFERENCES))
+            precision, recall = (np.nan_to_num(sums[:, top] / sums[:, bottom], nan=empty) for bottom in (SAID_KEPT, REFERENCES))
             f1 = np.where(precision + recall > 0, 2 * precision * recall / (precision + recall), empty)
         return (precision, recall, f1)[place % 3]
 
-    return Measure(name, value, total(SAID) if place % 3 == 0 else total(REFERENCES))
+    return Measure(name, value, total(SAID_KEPT) if place % 3 == 0 else total(REFERENCES))
 
 
 _POOLED_SOFT = tuple(_pooled(f"{name}_pooled", place, 0.0) for place, name in enumerate(SOFT_NAMES[:3]))
@@ -285,7 +285,9 @@ def _sums(
             points, judged = (grade or 0.0) * JUDGE_SCALE, float(grades is not None and (grade is not None or not excludes))
         for row in rows:
             out[row, [_COLUMN[record.outcome], POINTS, JUDGED, JUDGE_FAILED]] += 1, points, judged, failed
+    out[1:, SAID_KEPT] = out[1:, SAID]
     if out[0, REFERENCES] > 0 or options.soft.without_references is WithoutReferences.ZERO:
+        out[0, SAID_KEPT] = out[0, SAID]
         out[0, MEANS:VIDEOS] = soft.precision, soft.recall, soft.f1, soft.hard_precision, soft.hard_recall, soft.hard_f1
         out[0, VIDEOS] = 1
     return out

@@ -122,6 +122,24 @@ def test_wrong_calls_name_the_remedy(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_the_leaderboard_shows_published_rows_apart(data_folder, tmp_path):
+    status, _, error = call("leaderboard")
+    assert status != 0
+    assert "make demo" in error
+    benchmark, good, _ = ego_files(tmp_path)
+    scores = score_files(good, benchmark, tools=Tools()).scores
+    TableStore(data_folder / "tables").write("scores", scores, "good/timeline.per_step")
+    status, output, _ = call("leaderboard")
+    assert "floor_silent" in output
+    assert "InternVL" not in output
+    status, output, _ = call("leaderboard", "--published", "--protocol", "cook_mre.default")
+    assert status == 0
+    assert "published, not rerun here" in output
+    assert "InternVL3-38B" in output
+    assert "floor_silent" not in output
+    assert "Protocols: cook_mre.default" in call("leaderboard", "--published", "--protocol", "x.hint")[2]
+
+
 def test_options_are_listed():
     status, output, _ = call("score-options", "guideme", "--profile", "paper_literal")
     assert status == 0
