@@ -28,12 +28,14 @@ class ChatModel:
 
     def __init__(self, model: str, device: str = "auto", *, field: str = "model") -> None:
         import torch
-        from transformers import AutoModelForImageTextToText, AutoProcessor
+        from transformers import AutoModelForImageTextToText
+
+        from ml.llm.backends.qwen_pictures import load_processor
 
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         dtype = torch.float32 if self.device == "cpu" else torch.bfloat16
         try:
-            self.processor: Any = AutoProcessor.from_pretrained(model)
+            self.processor: Any = load_processor(model)
             loaded: Any = AutoModelForImageTextToText.from_pretrained(model, dtype=dtype)
             self.model: Any = loaded.to(self.device).eval()
         except (OSError, ValueError, ImportError) as error:
@@ -41,7 +43,7 @@ class ChatModel:
                 f"no image-text-to-text model can be loaded ({' '.join(str(error).split())})",
                 record=model,
                 field=field,
-                remedy="Name a folder with model, processor and tokenizer files; Qwen's processors need torchvision",
+                remedy="Name a folder with model, processor and tokenizer files; InternVL's processor needs torchvision",
             ) from error
         if getattr(self.processor, "chat_template", None) is None:
             raise InputError("the processor has no chat template", record=model, field=field, remedy="Use an instruction-tuned model")
