@@ -367,7 +367,7 @@ class Benchmarks(Section):
         "kitchen_cook_mre.hint",
     )
     """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|end_of_video>``, ``<benchmark>.<dense|anchor>`` with ``-own``,
-    ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``: see ``ml.benchmarks.families``."""
+    ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``; ``ml.benchmarks.families``."""
 
     judge: LLM = LLM()
     """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure

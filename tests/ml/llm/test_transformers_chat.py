@@ -5,6 +5,7 @@ import io
 import pytest
 import torch
 from PIL import Image
+from transformers.utils import is_torchvision_available
 
 from ml.errors import InputError
 from ml.llm.backends.qwen_pictures import IMAGE_TOKEN, QwenPictures
@@ -15,6 +16,7 @@ from ml.llm.requests import Request
 from ml.vocabulary import Status
 from tests.ml.llm.tiny_qwen import build
 
+pytestmark = pytest.mark.skipif(is_torchvision_available(), reason="transformers' own processor is used where torchvision is")
 KINDS = ("qwen2_5_vl", "qwen3_vl", "qwen3_5")
 
 

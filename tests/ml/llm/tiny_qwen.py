@@ -29,9 +29,8 @@ def build(folder: Path, kind: str, seed: int = 0) -> None:
     tokenizer.chat_template = CHAT
     tokenizer.save_pretrained(folder)
     patch = 14 if kind == "qwen2_5_vl" else 16
-    Qwen2VLImageProcessorPil(
-        patch_size=patch, size={"shortest_edge": 4 * patch * patch, "longest_edge": 64 * patch * patch}
-    ).save_pretrained(folder)
+    pixels = {"shortest_edge": 4 * patch * patch, "longest_edge": 64 * patch * patch}
+    Qwen2VLImageProcessorPil(patch_size=patch, size=pixels).save_pretrained(folder)
     torch.manual_seed(seed)
     ids = {name: SPECIALS.index(f"<|{name.removesuffix('_token_id')}_pad|>") for name in ("image_token_id", "video_token_id")}
     ids |= {f"vision_{end}_token_id": SPECIALS.index(f"<|vision_{end}|>") for end in ("start", "end")}
