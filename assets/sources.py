@@ -12,7 +12,7 @@ from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
 from ml.errors import InputError
 from ml.settings import RAW_VIDEOS, Settings, Source, SourceKind
-from ml.sources.imported import ImportedSource
+from ml.sources.imported import SPLIT_LEAK, ImportedSource
 from ml.tables.store import TableStore, decode_key
 from resources.partitions import RECORDINGS, recording_key
 from resources.settings import PlatformSettings
@@ -25,6 +25,7 @@ IMPORTED = {
     "imported_messages": "messages",
     "import_problems": "problems",
 }
+JOINED = Path("joined")  # below the data folder: playlists that play several files as one video
 
 
 def source_assets(settings: Settings) -> list[dg.AssetsDefinition]:
@@ -39,8 +40,8 @@ def source_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     ]
 
 
-def read_source(name: str, source: Source) -> ImportedSource:
-    """Read a source with the importer of its kind."""
+def read_source(name: str, source: Source, joined: Path) -> ImportedSource:
+    """Read a source with the importer of its kind; playlists of joined videos are written below ``joined``."""
     match source.kind:
         case SourceKind.CAPTAINCOOK4D:
             from ml.sources.captaincook4d import read_captaincook4d
@@ -50,7 +51,7 @@ def read_source(name: str, source: Source) -> ImportedSource:
         case SourceKind.EGO4D_GOALSTEP:
             from ml.sources.ego4d_goalstep import read_ego4d_goalstep
 
-            return read_ego4d_goalstep(source.annotations, source.videos, source=name)
+            return read_ego4d_goalstep(source.annotations, source.videos, source=name, joined=joined)
         case SourceKind.EGO4D_NARRATIONS:
             from ml.sources.ego4d_narrations import read_ego4d_narrations
 
@@ -60,13 +61,17 @@ def read_source(name: str, source: Source) -> ImportedSource:
 
             return read_egoexo4d(source.annotations, source.videos, source=name)
         case SourceKind.QICD:
+            from ml.sources.message_timeline import TimelineColumns
             from ml.sources.qicd import read_qicd
 
-            return read_qicd(source.annotations, source.videos, source=name)
+            named = TimelineColumns().renamed(source.columns)
+            return read_qicd(source.annotations, source.videos, source=name, plan_set=source.plan_set or "main", columns=named)
         case SourceKind.EGO_MC_BENCH:
             from ml.sources.ego_mc_bench import read_ego_mc_bench
+            from ml.sources.message_timeline import TimelineColumns
 
-            return read_ego_mc_bench(source.annotations, source.videos, source=name)
+            named = TimelineColumns().renamed(source.columns)
+            return read_ego_mc_bench(source.annotations, source.videos, source=name, columns=named)
         case SourceKind.GUIDEME:
             from ml.sources.guideme import read_guideme_source
 
@@ -118,7 +123,7 @@ def _source(name: str, source: Source, deps: list[str]) -> dg.AssetsDefinition:
         description=f"Importer `{source.kind}` on {name}: recordings, steps, narrations and messages as its annotation files give them.",
     )
     def imported_source(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
-        imported = read_source(name, source)
+        imported = read_source(name, source, settings.values.path(JOINED))
         write_imported(tables.store, imported, name, fingerprint_of_import(settings.values)(name))
         keys = [recording_key(identifier) for identifier in imported.recordings["recording_id"].to_list()]
         known = set(context.instance.get_dynamic_partitions(RECORDINGS.name or ""))
@@ -162,7 +167,7 @@ def _raw_videos() -> dg.AssetsDefinition:
             imported = read_raw_videos(
                 [here[identifier]],
                 source=RAW_VIDEOS,
-                joined=values.path(Path("joined")),
+                joined=values.path(JOINED),
                 length_of=_length_of,
                 are_proposed=values.raw_videos.propose_steps,
             )
@@ -183,10 +188,15 @@ def _length_of(path: Path) -> float | None:
 
 def _import_metadata(imported: ImportedSource) -> dict[str, Any]:
     steps = imported.steps
+    files = imported.recordings.filter(pl.col("split_file").is_not_null()).select("split_file", "split_sha256").unique().sort("split_file")
+    leaks = imported.problems.filter(pl.col("kind") == SPLIT_LEAK)
+    told: dict[str, Any] = {"split files": dg.MetadataValue.md(preview_markdown(files, rows=20))} if files.height else {}
+    if leaks.height:
+        told["split leaks"] = dg.MetadataValue.md(preview_markdown(leaks.select("detail", "rule"), rows=20))
     count: Callable[[pl.DataFrame, str], dict[str, int]] = lambda frame, column: dict(  # noqa: E731
         frame.group_by(column).len().sort("len", descending=True).iter_rows()
     )
-    return {
+    return told | {
         "dagster/row_count": imported.recordings.height,
         "recordings": imported.recordings.height,
         "with video": imported.recordings["video_path"].is_not_null().sum(),

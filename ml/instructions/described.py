@@ -22,14 +22,13 @@ from ml.tables.declared import INSTRUCTIONS
 from ml.vocabulary import Status
 
 TASK: Final = "instruct.described"
+MAX_TOKENS: Final = 256
 LONGEST: Final = 300  # characters of an instruction; Goal-Step's longest description has 137
 MEASURED: Final = (UnitKind.SPOON, UnitKind.CUP, UnitKind.METRIC)
 Row = dict[str, Any]
 
 
-def instruct_descriptions(
-    steps: pl.DataFrame, recordings: pl.DataFrame, client: Asks, *, max_tokens: int = 512, progress: Progress | None = None
-) -> pl.DataFrame:
+def instruct_descriptions(steps: pl.DataFrame, recordings: pl.DataFrame, client: Asks, progress: Progress | None = None) -> pl.DataFrame:
     """Rows of ``instructions`` for every row of ``imported_steps`` that describes; ``recordings`` (imported or placed) give the goal."""
     activities = dict(recordings.select("recording_id", "activity").iter_rows())
     parents = set(steps.filter(pl.col("parent_uid").is_not_null()).select("recording_id", "parent_uid").iter_rows())
@@ -52,7 +51,7 @@ def instruct_descriptions(
         if key not in requests:
             check = partial(_unreadable, inputs)
             prompt = instruct_prompt(inputs)
-            requests[key] = Request(key, TASK, inputs, INSTRUCT_SYSTEM, prompt, schema=INSTRUCT_SCHEMA, max_tokens=max_tokens, check=check)
+            requests[key] = Request(key, TASK, inputs, INSTRUCT_SYSTEM, prompt, schema=INSTRUCT_SCHEMA, max_tokens=MAX_TOKENS, check=check)
         rows.append((row, key))
     replies = {reply.key: reply for reply in client.run(list(requests.values()), progress)} if requests else {}
     read = {key: read_instruction(replies[key], request.inputs) for key, request in requests.items()}

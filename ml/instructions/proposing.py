@@ -21,15 +21,14 @@ from ml.vocabulary import Status
 
 TASK: Final = "propose.steps"
 PART_S: Final = 600.0  # 120 windows of 10 s every 5 s: a prompt of some 5,000 tokens
+MAX_TOKENS: Final = 4000  # some 40 tokens a step, up to 100 steps in ten minutes
 JOIN_S: Final = 5.0  # a step that a part's border cut is one again when its halves are no further apart: one window stride
 TOLERANCE_S: Final = 0.05
 LONGEST: Final = 300
 Row = dict[str, Any]
 
 
-def propose_steps(
-    recordings: pl.DataFrame, narrations: pl.DataFrame, client: Asks, *, max_tokens: int = 2000, progress: Progress | None = None
-) -> pl.DataFrame:
+def propose_steps(recordings: pl.DataFrame, narrations: pl.DataFrame, client: Asks, progress: Progress | None = None) -> pl.DataFrame:
     """Rows of ``proposed_steps`` for ``recordings`` without a recipe, in time order.
 
     One without narrations is a row that waits for them, or that has the status of its video where that cannot be narrated.
@@ -48,7 +47,7 @@ def propose_steps(
             key = key_of(TASK, inputs)
             check = partial(_unreadable, start_s, end_s)
             prompt = propose_prompt(inputs)
-            requests[key] = Request(key, TASK, inputs, PROPOSE_SYSTEM, prompt, schema=PROPOSE_SCHEMA, max_tokens=max_tokens, check=check)
+            requests[key] = Request(key, TASK, inputs, PROPOSE_SYSTEM, prompt, schema=PROPOSE_SCHEMA, max_tokens=MAX_TOKENS, check=check)
             parts.append((recording_id, start_s, end_s, key))
     replies = {reply.key: reply for reply in client.run(list(requests.values()), progress)} if requests else {}
     for recording_id, start_s, end_s, key in parts:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ml.errors import InputError
-from ml.sources.imported import Problems, natural_key
+from ml.sources.imported import Problems
 from ml.sources.reading import file_sha256, read_json
+from ml.sources.split_leaks import report_split_leaks
 from ml.vocabulary import Split
 
 _NAMES = {
@@ -58,29 +59,21 @@ def chosen_splits(annotations: Path, split_file: str) -> SplitFile:
 
 
 def report_leaks(annotations: Path, chosen: SplitFile, problems: Problems) -> None:
-    """One problem for every split file of the other family whose train or validation part holds test recordings of this one.
+    """Where test recordings of the chosen split are trained on by another split file of the dataset.
 
-    Each is compared with the chosen file and with the official file of its own kind (recordings, environment, person).
+    The other official files are compared with the chosen one, and the files of the other family with it and with the official file of
+    their own kind (recordings, environment, person).
     """
     official = {chosen.name: chosen}
     for path in sorted((annotations / SPLIT_FOLDER).glob("*_data_split_combined.json")):
         name = f"{SPLIT_FOLDER}/{path.name}"
         official.setdefault(name, read_splits(path, name))
+    for other in official.values():
+        if other is not chosen:
+            report_split_leaks(problems, chosen.name, chosen.of, other.name, other.of)
     for path in sorted(annotations.rglob(OTHER_FAMILY)):
         other = read_splits(path, path.relative_to(annotations).as_posix())
         kind = path.name.split("_")[0]
         for name, ours in official.items():
             if name == chosen.name or Path(name).name.startswith(f"{kind}_"):
-                _report_leak(ours, other, problems)
-
-
-def _report_leak(ours: SplitFile, other: SplitFile, problems: Problems) -> None:
-    test = {native_id for native_id, split in ours.of.items() if split is Split.TEST}
-    for part in (Split.TRAIN, Split.VALIDATION):
-        leaked = sorted((native_id for native_id in test if other.of.get(native_id) is part), key=natural_key)
-        if leaked:
-            problems.add(
-                "split_leak",
-                f"{len(leaked)} of {len(test)} test recordings of {ours.name} are in {part} of {other.name}: {', '.join(leaked[:5])} ...",
-                "splits come from the chosen file alone; do not score on it what was tuned on the other",
-            )
+                report_split_leaks(problems, name, ours.of, other.name, other.of)

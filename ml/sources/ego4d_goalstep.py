@@ -6,16 +6,19 @@ The test file holds step texts without times.
 """
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from ml.errors import InputError
+from ml.sources.ego4d_videos import read_durations
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, overlaps, text_id
 from ml.sources.joined_videos import join_videos
 from ml.sources.reading import Record, TimeUnit, file_sha256, read_csv, read_json, stated_licence
+from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import videos_by_stem
 from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Split, Status
@@ -54,7 +57,7 @@ def read_ego4d_goalstep(
     if not files:
         raise InputError("there is no goalstep_*.json", file=annotations, remedy="Point `annotations` to the folder that holds it")
     problems = Problems()
-    lengths = dict(durations_s) if durations_s is not None else _read_durations(annotations / "ego4d.json")
+    lengths = dict(durations_s) if durations_s is not None else read_durations(annotations)
     groups = _read_groups(annotations / "goalstep_video_groups.tsv")
     found = videos_by_stem(videos)
     licence = stated_licence(annotations, {"MIT License": LICENCE}, default=LICENCE)
@@ -87,7 +90,20 @@ def read_ego4d_goalstep(
                 "members": [],
                 "status": Status.OK,
             } | _resolve(recording_id, uid, end_s, groups, lengths, found, joined, problems)
+    _report_split_leaks(recordings.values(), problems)
     return ImportedSource(IMPORTED_RECORDINGS.rows(list(recordings.values())), IMPORTED_STEPS.rows(steps), problems=problems.frame())
+
+
+def _report_split_leaks(recordings: Iterable[Mapping[str, Any]], problems: Problems) -> None:
+    """Videos that stand in several split files, alone or as members of joined ones."""
+    by_file: dict[str, dict[str, Split]] = {}
+    for row in recordings:
+        uids = [member["video_uid"] for member in row["members"]] or [row["native_id"]]
+        by_file.setdefault(row["split_file"], {}).update(dict.fromkeys(uids, row["split"]))
+    for name, ours in by_file.items():
+        for other_name, theirs in by_file.items():
+            if other_name != name:
+                report_split_leaks(problems, name, ours, other_name, theirs, what="videos")
 
 
 def locate_in_members(members: Sequence[Member], t_s: float) -> tuple[str, float]:
@@ -137,13 +153,6 @@ def _split(document: Record, path: Path) -> Split:
 def _latest(end_s: float | None, drafts: Sequence[StepDraft]) -> float | None:
     """Latest time that the annotations name: steps may reach past the goal, and the video holds both."""
     return max((t for t in (end_s, *(draft.end_s for draft in drafts)) if t is not None), default=None)
-
-
-def _read_durations(path: Path) -> dict[str, float]:
-    if not path.exists():
-        return {}
-    document = Record.of(read_json(path), path, "file")
-    return {video.text("video_uid"): video.number("duration_sec") for video in document.items("videos") if video.has("duration_sec")}
 
 
 def _read_groups(path: Path) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ml.errors import InputError
+from ml.sources.ego4d_videos import read_durations
 from ml.sources.imported import ImportedSource, Problems, natural_key
 from ml.sources.point_narrations import Point, clean_text, narration_rows
 from ml.sources.reading import Record, TimeUnit, keyed_records, read_json, stated_licence
@@ -26,14 +27,16 @@ PASSES = ("narration_pass_1", "narration_pass_2")
 def read_ego4d_narrations(
     annotations: Path, videos: Path | None, *, source: str, durations_s: Mapping[str, float] | None = None
 ) -> ImportedSource:
-    """Recordings and narrations of every video in the file; ``durations_s`` bounds the last narration where a length is known.
+    """Recordings and narrations of every video in the file; ``durations_s`` bounds the last narration where a length is known;
+    without it ``ego4d.json`` beside the annotations is read where present.
 
     A pass that is absent is no error. Raises ``InputError`` where none of ``FILES`` is there or the layout is another.
     """
     path = next((annotations / name for name in FILES if (annotations / name).is_file()), None)
     if path is None:
         raise InputError("there is no narration file", file=annotations, remedy=f"Expected one of {', '.join(FILES)}")
-    problems, lengths, found = Problems(), durations_s or {}, videos_by_stem(videos)
+    lengths = dict(durations_s) if durations_s is not None else read_durations(annotations)
+    problems, found = Problems(), videos_by_stem(videos)
     value = read_json(path)
     if isinstance(value, dict) and isinstance(value.get("videos"), dict):
         value = value["videos"]  # releases differ in whether the videos are wrapped

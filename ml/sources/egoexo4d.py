@@ -4,13 +4,14 @@ Files ``keystep_{train,val}.json`` and ``atomic_descriptions_{train,val}.json``,
 prose and published samples differ; the sample's shape is read and the prose's names are accepted beside it. Keystep texts describe.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, overlaps, text_id
 from ml.sources.point_narrations import Point, clean_text, narration_rows
 from ml.sources.reading import Record, TimeUnit, file_sha256, keyed_records, read_json, records, stated_licence
+from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import videos_by_stem
 from ml.tables.declared import IMPORTED_NARRATIONS, IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Split, Status
@@ -59,7 +60,8 @@ def read_egoexo4d(annotations: Path, videos: Path | None, *, source: str) -> Imp
                 "status": Status.OK if drafts else Status.EMPTY,
                 "reason": None if drafts else "no keystep",
             }
-    narrations = _narrations(annotations, source, recordings.keys(), problems)
+    splits = {uid: Split(str(row["split"])) for uid, row in recordings.items()}
+    narrations = _narrations(annotations, source, splits, problems)
     return ImportedSource(
         IMPORTED_RECORDINGS.rows(list(recordings.values())),
         IMPORTED_STEPS.rows(steps),
@@ -93,10 +95,14 @@ def _draft(recording_id: str, segment: Record, problems: Problems) -> StepDraft:
     return draft
 
 
-def _narrations(annotations: Path, source: str, uids: Collection[str], problems: Problems) -> list[dict[str, object]]:
-    """Rows of the atomic descriptions of the takes in ``uids``; rejected ones and those of other takes are counted, not read."""
+def _narrations(annotations: Path, source: str, splits: Mapping[str, Split], problems: Problems) -> list[dict[str, object]]:
+    """Rows of the atomic descriptions of the takes in ``splits``; rejected ones and those of other takes are counted, not read.
+
+    The descriptions have splits of their own; where theirs trains on what the keysteps hold out, that is reported.
+    """
     rows: list[dict[str, object]] = []
-    for name in _SPLITS:
+    uids = splits.keys()
+    for name, split in _SPLITS.items():
         path = annotations / f"atomic_descriptions_{name}.json"
         if not path.is_file():
             continue
@@ -107,6 +113,7 @@ def _narrations(annotations: Path, source: str, uids: Collection[str], problems:
         if outside:
             detail = f"{len(outside)} takes of {path.name} have no keysteps, e.g. {outside[0]}"
             problems.add("descriptions_without_keysteps", detail, "not imported", record=path.name)
+        report_split_leaks(problems, "the keysteps", splits, path.name, dict.fromkeys(takes, split), what="takes")
         for uid in sorted(takes.keys() & set(uids), key=natural_key):
             take = Record.of({"annotators": takes[uid]}, path, f"take {uid}")
             rows += _described(f"{source}/{uid}", take, problems)

@@ -8,7 +8,7 @@ The datasets' own names, licences and files belong to ``qicd`` and ``ego_mc_benc
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import polars as pl
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
 from ml.sources.reading import file_sha256, read_json, read_text, to_number
+from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import normal_name
 from ml.tables.declared import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import MessageKind, MistakeType, Split, Status
@@ -42,6 +43,14 @@ class TimelineColumns:
     texts: str = "output_texts"
     times_s: str = "output_timestamps"
     types: str = "output_types"
+
+    def renamed(self, names: Mapping[str, str]) -> "TimelineColumns":
+        """With other names for some. Raises ``InputError`` for a column that there is not."""
+        known = [field.name for field in fields(self)]
+        for name in names:
+            if name not in known:
+                raise InputError(f"timelines have no column {name!r}", field="columns", remedy=f"Columns: {', '.join(known)}")
+        return replace(self, **names)
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,18 @@ def timeline_files(folder: Path, config: str | None = None) -> list[Path]:
 
 
 def read_timelines(
-    folder: Path, files: Sequence[Path], videos: Mapping[str, Path], *, source: str, licence: str, columns: TimelineColumns
+    folder: Path,
+    files: Sequence[Path],
+    videos: Mapping[str, Path],
+    *,
+    source: str,
+    licence: str,
+    columns: TimelineColumns,
+    compared: Sequence[Path] = (),
 ) -> ImportedSource:
     """Recordings, messages and steps of all rows of ``files``; ``videos`` gives the file of a video id.
+
+    ``compared`` are files of another configuration: where they train on what these hold out, that is reported.
 
     Raises ``InputError`` for missing columns, arrays of unequal length, and a video that stands twice.
     """
@@ -142,6 +160,11 @@ def read_timelines(
                 }
             )
     recordings.sort(key=lambda row: natural_key(str(row["native_id"])))
+    ours = {str(row["native_id"]): Split(str(row["split"])) for row in recordings if row["split"] is not None}
+    for path in compared:
+        if found_split := _SPLIT_OF_STEM.match(path.stem):
+            theirs = {str(row.get(columns.video_id)).strip(): _SPLITS[found_split["split"].casefold()] for row in _records(path)[1]}
+            report_split_leaks(problems, "these timelines", ours, path.relative_to(folder).as_posix(), theirs, what="videos")
     return ImportedSource(
         IMPORTED_RECORDINGS.rows(recordings),
         IMPORTED_STEPS.rows(steps),
@@ -158,7 +181,7 @@ def _rows(path: Path, columns: TimelineColumns) -> Iterable[tuple[str, str | Non
         raise InputError(
             f"columns {', '.join(missing)} are missing",
             file=path,
-            remedy=f"Found: {', '.join(found)}. A release with other names is read by passing `columns`",
+            remedy=f"Found: {', '.join(found)}. Name them in `columns` of the source's settings, e.g. {{texts = 'texts'}}",
         )
     for index, row in enumerate(rows):
         native_id = row.get(columns.video_id)

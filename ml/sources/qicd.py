@@ -23,6 +23,7 @@ def read_qicd(
     if plan_set not in PLAN_SETS:
         raise InputError(f"{plan_set!r} is no plan set", field="plan_set", remedy=f"Allowed: {', '.join(PLAN_SETS)}")
     found = videos_by_stem(videos) | captaincook4d_videos(videos)
+    others = [annotations / name for name in PLAN_SETS if name != plan_set]
     return read_timelines(
         annotations,
         timeline_files(annotations, plan_set),
@@ -30,4 +31,5 @@ def read_qicd(
         source=source,
         licence=stated_licence(annotations, {}, default=LICENCE),
         columns=columns or TimelineColumns(),
+        compared=[path for folder in others if folder.is_dir() for path in timeline_files(folder)],
     )

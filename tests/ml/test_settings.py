@@ -4,6 +4,7 @@ import pytest
 
 from ml.errors import InputError
 from ml.settings import LLMBackend, NarrationBackend, load_settings
+from ml.vocabulary import MistakeType
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,21 @@ def test_file_and_environment_override_defaults(tmp_path, monkeypatch):
     settings = load_settings()
     assert (settings.narration.backend, settings.narration.model) == (NarrationBackend.OPENAI, "other")
     assert str(settings.all_sources()["cc"].annotations) == "/cc"
+
+
+def test_descriptive_kinds_give_preparation_and_technique_unless_told_otherwise(tmp_path):
+    goalstep = "[sources.g]\nkind = 'ego4d_goalstep'\nannotations = '/x'\n"
+    write(tmp_path, goalstep + "[sources.c]\nkind = 'captaincook4d'\nannotations = '/y'\n")
+    settings = load_settings()
+    assert settings.mistake_types("g") == ("preparation", "technique")
+    assert settings.mistake_types("c") == tuple(MistakeType) == settings.mistake_types("raw_videos")
+    assert settings.mistake_types("raw_videos", is_proposed=True) == ("preparation", "technique")
+    assert settings.mistake_types("elsewhere") == ()
+    write(tmp_path, goalstep + "mistake_types = ['timing']")
+    assert load_settings().mistake_types("g") == ("timing",)
+    write(tmp_path, goalstep + "mistake_types = ['salting']")
+    with pytest.raises(InputError, match=r"sources\.g\.mistake_types.*'measurement', 'preparation'.*given 'salting'"):
+        load_settings()
 
 
 @pytest.mark.parametrize(

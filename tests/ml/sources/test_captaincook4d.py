@@ -145,6 +145,19 @@ def test_leak_between_the_split_families(write_captaincook4d, make_step):
     assert "1_2" in leak["detail"]
 
 
+def test_leak_between_two_official_splits(write_captaincook4d, make_step):
+    rows = {rid: [make_step(4, 0, 5)] for rid in ("1_1", "1_2", "1_3")}
+    root = write_captaincook4d(rows, splits={"train": ["1_1"], "val": [], "test": ["1_2", "1_3"]})
+    other = root / "data_splits" / "environment_data_split_combined.json"
+    other.write_text(json.dumps({"train": ["1_2", "1_3"], "val": [], "test": ["1_1"]}))
+    (leak,) = read(root).problems.filter(kind="split_leak")["detail"].to_list()
+    assert leak.startswith(
+        "2 of 2 test recordings of data_splits/recordings_data_split_combined.json are in train of data_splits/environment"
+    )
+    (leak,) = read(root, split_file=other.name).problems.filter(kind="split_leak")["detail"].to_list()
+    assert leak.startswith("1 of 1 test recordings of data_splits/environment")
+
+
 def test_videos_in_the_downloader_trees(write_captaincook4d, make_step, tmp_path):
     root = write_captaincook4d({rid: [make_step(4, 0, 5)] for rid in ("1_1", "1_2", "12_6", "13_1")})
     videos = tmp_path / "videos"

@@ -95,6 +95,16 @@ def test_clean_steps(published):
     assert (clean["status"] == "ok").all()
 
 
+def test_the_official_splits_leak_into_each_other(published):
+    leaks = published.problems.filter(kind="split_leak")["detail"].to_list()
+    assert [leak.split(" are in ")[0].split()[0] + " in " + leak.split(" are in ")[1].split(":")[0] for leak in leaks] == [
+        "56 in train of data_splits/environment_data_split_combined.json",
+        "39 in validation of data_splits/environment_data_split_combined.json",
+        "56 in train of data_splits/person_data_split_combined.json",
+        "23 in validation of data_splits/person_data_split_combined.json",
+    ]
+
+
 def test_order_and_repeats(published):
     assert problem_count(published, "unsorted_steps") == 72
     assert problem_count(published, "repeated_steps") == 53

@@ -154,6 +154,13 @@ def test_test_split_has_texts_without_times(write):
     assert "2 segments" in first["reason"][0]
 
 
+def test_a_video_in_two_split_files_alone_or_in_a_group_is_a_leak(write):
+    write([video("b", []), video("c", [])], groups=[["a", "b"]])
+    root = write([video("grp-a", [])], groups=[["a", "b"]], split="train", name="goalstep_train.json")
+    details = read(root).problems.filter(kind="split_leak")["detail"].to_list()
+    assert details == ["1 of 2 validation videos of goalstep_valid.json are in train of goalstep_train.json: b"]
+
+
 def test_impossible_times(write):
     source = read(write([video("u", [segment(9, 9, "cut", segments=[])])]))
     assert source.steps.select("status", "start_s", "is_clean").rows() == [("contradiction", None, False)]

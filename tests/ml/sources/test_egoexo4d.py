@@ -71,6 +71,16 @@ def test_atomic_descriptions_by_annotator(tmp_path):
     assert sorted(source.problems["kind"]) == ["descriptions_without_keysteps", "rejected_descriptions"]
 
 
+def test_descriptions_that_train_on_held_out_keysteps_are_a_leak(tmp_path):
+    write(tmp_path, [take("t1", [keystep(0, 9, "Stir")]), take("t2", [keystep(0, 9, "Stir")])])
+    described = {"t1": [{"annotator_id": "A", "rejected": False, "descriptions": [description("C cuts.", 1.0)]}]}
+    (tmp_path / "atomic_descriptions_train.json").write_text(json.dumps({"annotations": described}))
+    source = read_egoexo4d(tmp_path, None, source="ee")
+    details = source.problems.filter(kind="split_leak")["detail"].to_list()
+    assert details == ["1 of 2 validation takes of the keysteps are in train of atomic_descriptions_train.json: t1"]
+    assert source.narrations["recording_id"].to_list() == ["ee/t1"]
+
+
 def test_videos_through_takes_json_or_by_name(tmp_path):
     videos = tmp_path / "videos"
     head = videos / "takes" / "cooking_t1" / "frame_aligned_videos" / "aria01_214-1.mp4"

@@ -167,6 +167,13 @@ def test_splits_and_plan_sets_are_files(tmp_path):
         read_qicd(tmp_path, None, source="q", plan_set="other")
 
 
+def test_plan_sets_that_contradict_each_other_are_a_leak(tmp_path):
+    write(tmp_path / "main" / "test-0.parquet", {"1_1": TIMELINE, "1_2": TIMELINE})
+    write(tmp_path / "advanced_planning" / "train-0.parquet", {"1_2": TIMELINE})
+    details = read_qicd(tmp_path, None, source="q").problems.filter(kind="split_leak")["detail"].to_list()
+    assert details == ["1 of 2 test videos of these timelines are in train of advanced_planning/train-0.parquet: 1_2"]
+
+
 def test_videos_are_those_of_captaincook4d(tmp_path):
     video = tmp_path / "cc" / "gopro" / "resolution_360p" / "8_16_360p.mp4"
     video.parent.mkdir(parents=True)
@@ -179,7 +186,10 @@ def test_a_release_with_other_column_names(tmp_path):
     write(tmp_path / "test-0.parquet", {"s1": TIMELINE}, rename={"output_texts": "texts"})
     with pytest.raises(InputError, match=r"columns output_texts are missing.*Found: video_id, activity_name, texts"):
         read_ego_mc_bench(tmp_path, None, source="mc")
-    assert read_ego_mc_bench(tmp_path, None, source="mc", columns=TimelineColumns(texts="texts")).messages.height == len(TIMELINE)
+    renamed = TimelineColumns().renamed({"texts": "texts"})
+    assert read_ego_mc_bench(tmp_path, None, source="mc", columns=renamed).messages.height == len(TIMELINE)
+    with pytest.raises(InputError, match=r"no column 'text'.*Columns: video_id, activity, texts"):
+        TimelineColumns().renamed({"text": "texts"})
 
 
 def test_bad_rows(tmp_path):

@@ -110,6 +110,12 @@ def test_wrapped_layout_and_lengths(tmp_path):
     assert source.recordings["annotated_duration_s"].to_list() == [7.0]
 
 
+def test_lengths_from_the_catalogue(tmp_path):
+    (tmp_path / "ego4d.json").write_text(json.dumps({"videos": [{"video_uid": "u", "duration_sec": 7.0}]}))
+    source = read(tmp_path, {"u": {"narration_pass_1": {"narrations": [narration(5.0, "x")]}}})
+    assert source.narrations["end_s"].to_list() == [7.0]
+
+
 def test_bad_files(tmp_path):
     with pytest.raises(InputError, match=r"Expected one of narration\.json"):
         read_ego4d_narrations(tmp_path, None, source="n")
