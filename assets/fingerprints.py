@@ -227,15 +227,20 @@ class Fingerprints:
         return fingerprint(shaping, models, prompts_hash(), self._base("embedded") if assistant.backend == "embedded" else "")
 
     def scores(self, run: str) -> str:
+        from ml.benchmarks.judging import CRITERIA_HASH, GRADE_HASH
+        from ml.benchmarks.options import SCORER_VERSION
+        from ml.benchmarks.rule_judges import JUDGE_RULES_VERSION
+
         protocol = parse_protocol(run.split("/")[1])
         made = self.store.made_from(protocol.table, run)
         chosen = self.settings.benchmarks
+        judge = fingerprint(self._llm(chosen.judge), GRADE_HASH, CRITERIA_HASH, JUDGE_RULES_VERSION)
         readings = {
             Family.EGO: "",
-            Family.GUIDEME: fingerprint(self._llm(chosen.judge), chosen.guideme_profile, self.settings.embeddings),
-            Family.COOK_MRE: self._llm(chosen.judge),
+            Family.GUIDEME: fingerprint(judge, chosen.guideme_profile, self.settings.embeddings),
+            Family.COOK_MRE: judge,
         }
-        return fingerprint(CODE_VERSIONS["scores"], made, readings[protocol.family])
+        return fingerprint(CODE_VERSIONS["scores"], SCORER_VERSION, made, readings[protocol.family])
 
     def _llm(self, chosen: LLM) -> str:
         """What shapes a language model's replies: not how fast it is asked, nor what it may cost."""

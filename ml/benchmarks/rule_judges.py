@@ -66,6 +66,7 @@ def failure(inputs: Mapping[str, object]) -> str:
     return "B" if said - asked - seen else "E"
 
 
+JUDGE_RULES_VERSION = 1  # raise it when a rule changes, so that stored scores are made anew
 JUDGE_RULES: dict[str, Callable[[Mapping[str, object]], str]] = {
     "judge_quality": quality,
     "judge_presence": presence,
