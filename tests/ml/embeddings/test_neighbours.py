@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +40,19 @@ def test_cells_find_nearly_all_of_what_the_exact_search_finds():
     same = sum(abs(got.get(row, -1.0) - cosine) < 1e-5 for row, cosine in wanted.items())
     assert same >= 0.99 * len(wanted)
     assert set(got) <= set(wanted)
+
+
+def test_four_times_the_rows_are_far_from_sixteen_times_the_work():
+    def seconds(n: int) -> float:
+        vectors = clustered(n, 2)
+        spent = []
+        for _ in range(3):
+            begun = time.process_time()
+            earlier_neighbours(vectors, 0.9, exact_rows=100)
+            spent.append(time.process_time() - begun)
+        return min(spent)
+
+    assert seconds(16_000) / seconds(4_000) < 12  # n^1.5 gives 8, n^2 16
 
 
 def test_at_most_k_best_first():
