@@ -116,10 +116,9 @@ class Fingerprints:
         return self._describing[partition]
 
     def narrations(self, recording_id: str) -> str:
-        made = self.store.made_from("video_probe", recording_id)
-        return fingerprint(
-            CODE_VERSIONS["narrations"], made, self.imported("imported_narrations", recording_id), self.settings.narration, self._narrator
-        )
+        made = [self.store.made_from("video_probe", recording_id), self.imported("imported_narrations", recording_id)]
+        shaping = self.settings.narration.model_dump(exclude={"max_in_flight", "budget_usd", "api_key_variable", "device"})
+        return fingerprint(CODE_VERSIONS["narrations"], made, shaping, self._narrator)
 
     @cached_property
     def _narrator(self) -> str:
@@ -149,7 +148,7 @@ class Fingerprints:
         declared = llm_stage(stage)
         chosen = declared.settings(self.settings)
         rules = declared.rules_hash() if chosen.backend == "rules" else ""
-        return fingerprint(chosen.backend, chosen.model, chosen.base_url, chosen.max_tokens, declared.version(), rules)
+        return fingerprint(self._llm(chosen), declared.version(), rules)
 
     def all_of(self, table: str) -> str:
         """Hash over the fingerprints and rows of every partition of a table on disk."""
@@ -244,7 +243,7 @@ class Fingerprints:
 
     def _llm(self, chosen: LLM) -> str:
         """What shapes a language model's replies: not how fast it is asked, nor what it may cost."""
-        shaping = {"backend", "model", "base_url", "max_tokens", "truncated_cap", "effort", "extra"}
+        shaping = {"backend", "model", "base_url", "max_tokens", "truncated_cap", "effort", "send_temperature", "extra"}
         return fingerprint(chosen.model_dump(include=shaping))
 
     def leaderboard(self) -> str:

@@ -12,11 +12,11 @@ from ml.llm.dry_run import Questions, dry_run
 from ml.llm.estimate import Estimate, estimate
 from ml.llm.stage import Inputs, LLMStage
 from ml.llm_stages import LLM_STAGES, llm_stage
-from ml.settings import LLM, RAW_VIDEOS, Settings
+from ml.settings import LLM, RAW_VIDEOS, NarrationBackend, Settings
 from ml.tables.store import TableStore
 from resources.llm import open_client, reply_cache
 
-ALL = "all"
+ALL, NARRATIONS = "all", "narrations"
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class StageEstimate:
 
 
 def stage_names(stage: str) -> list[str]:
-    """``all`` or one stage, as names in the graph's order."""
-    return list(LLM_STAGES) if stage == ALL else [llm_stage(stage).name]
+    """``all`` or one stage, as names in the graph's order; ``narrations`` is one where a served model tells them."""
+    if stage == ALL:
+        return [NARRATIONS, *LLM_STAGES]
+    return [stage if stage == NARRATIONS else llm_stage(stage).name]
 
 
 def chosen_recordings(store: TableStore, settings: Settings, pattern: str | None) -> list[str]:
@@ -107,3 +109,24 @@ class DryRuns:
         _, questions = self.run(name)
         found = estimate(questions.asked, questions.client, is_batch=chosen.batch, guesses=questions.stood_in)
         return StageEstimate(name, questions.model, chosen.batch, len(self.due(name)), found, len({one.key for one in questions.asked}))
+
+
+def estimate_narrations(store: TableStore, settings: Settings, recordings: Sequence[str]) -> StageEstimate:
+    """What a served video model would be asked about the windows that are due; a model that runs here costs nothing."""
+    from ml.narration.estimating import blank_requests
+    from ml.narration.narrator import FramePlan
+    from resources.narrator import served_model
+
+    chosen, prints = settings.narration, Fingerprints(store, settings)
+    sizes = store.scan("video_probe", recordings).select("recording_id", "width", "height")
+    usable = store.scan("recordings", recordings).filter((pl.col("video_status") == "ok") & pl.col("video_path").is_not_null())
+    told = set(store.scan("imported_narrations").select("recording_id").unique().collect()["recording_id"])
+    found = usable.join(sizes, on="recording_id").select("recording_id", "duration_s", "width", "height").collect().iter_rows()
+    due = [row for row in found if row[0] not in told and store.made_from(NARRATIONS, row[0]) != prints.narrations(row[0])]
+    if chosen.backend is not NarrationBackend.OPENAI:
+        return StageEstimate(NARRATIONS, chosen.backend.value, False, len(due), Estimate(0, 0, 0, 0, 0.0, 0.0, 0.0), 0)
+    plan = FramePlan(chosen.frames_per_second, chosen.box, max_frames=chosen.max_frames)
+    requests = blank_requests(((name, seconds, (width, height)) for name, seconds, width, height in due), plan)
+    cache = reply_cache(settings.data)
+    client = open_client(served_model(chosen), cache if cache.path.exists() else None, settings, needs_key=False)
+    return StageEstimate(NARRATIONS, client.model, False, len(due), estimate(requests, client), len(requests))

@@ -5,7 +5,7 @@ from pydantic import PrivateAttr
 
 from ml.errors import InputError
 from ml.narration.narrator import Narrator
-from ml.settings import Narration, NarrationBackend, Settings
+from ml.settings import LLM, LLMBackend, Narration, NarrationBackend, Settings
 from resources.settings import PlatformSettings
 
 
@@ -45,18 +45,21 @@ def open_narrator(settings: Settings) -> Narrator:
             return TransformersBackend(_model(chosen), plan, device=chosen.device)
         case NarrationBackend.OPENAI:
             from ml.narration.openai_backend import ClientBackend
-            from ml.settings import LLM, LLMBackend
             from resources.llm import open_client, reply_cache
 
-            llm = LLM(
-                backend=LLMBackend.OPENAI,
-                model=_model(chosen),
-                base_url=chosen.base_url,
-                api_key_variable=chosen.api_key_variable,
-                max_in_flight=chosen.max_in_flight,
-                budget_usd=chosen.budget_usd,
-            )
-            return ClientBackend(open_client(llm, reply_cache(settings.data), settings), plan)
+            return ClientBackend(open_client(served_model(chosen), reply_cache(settings.data), settings), plan)
+
+
+def served_model(chosen: Narration) -> LLM:
+    """The served model that narrates, as the settings of a language model."""
+    return LLM(
+        backend=LLMBackend.OPENAI,
+        model=_model(chosen),
+        base_url=chosen.base_url,
+        api_key_variable=chosen.api_key_variable,
+        max_in_flight=chosen.max_in_flight,
+        budget_usd=chosen.budget_usd,
+    )
 
 
 def _model(chosen: Narration) -> str:

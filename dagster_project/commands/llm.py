@@ -30,7 +30,7 @@ def estimate(
 
     from rich.console import Console
 
-    from dagster_project.estimates import DryRuns, chosen_recordings, stage_names
+    from dagster_project.estimates import NARRATIONS, DryRuns, chosen_recordings, estimate_narrations, stage_names
     from ml.llm_stages import llm_stage
     from ml.settings import load_settings
     from ml.tables.store import TableStore
@@ -40,9 +40,10 @@ def estimate(
     names = stage_names(stage)
     given = {"backend": backend, "model": model, "batch": batch}
     wanted = {key: value for key, value in given.items() if value is not None}
-    chosen = {name: _changed(llm_stage(name).settings(settings), wanted) for name in names}
-    runs = DryRuns(store, settings, chosen_recordings(store, settings, recordings), chosen)
-    found = [runs.estimate(name) for name in names]
+    chosen = {name: _changed(llm_stage(name).settings(settings), wanted) for name in names if name != NARRATIONS}
+    ids = chosen_recordings(store, settings, recordings)
+    runs = DryRuns(store, settings, ids, chosen)
+    found = [estimate_narrations(store, settings, ids) if name == NARRATIONS else runs.estimate(name) for name in names]
     if not wanted:
         _observe(settings, found)
     if as_json:

@@ -14,6 +14,7 @@ from ml.video.windows import WindowFrames
 from ml.vocabulary import Status
 
 TASK = "narrate"
+MAX_TOKENS = 256
 
 
 class RequestClient(Protocol):
@@ -31,7 +32,7 @@ class ClientBackend:
     """One request per window: its frames as JPEG in time order, then their true times and the question."""
 
     def __init__(
-        self, client: RequestClient, plan: FramePlan, *, provider: str = "openai", windows_per_call: int = 32, max_tokens: int = 256
+        self, client: RequestClient, plan: FramePlan, *, provider: str = "openai", windows_per_call: int = 32, max_tokens: int = MAX_TOKENS
     ) -> None:
         self._client, self.plan = client, plan
         self.name = f"{provider}/{client.model}"

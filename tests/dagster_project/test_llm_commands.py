@@ -13,6 +13,7 @@ from dagster_project.jobs import LLM_JOBS
 from ml.errors import InputError
 from ml.llm_stages import LLM_STAGES
 from ml.settings import load_settings
+from ml.tables.declared import RECORDINGS, VIDEO_PROBE
 from tests.llm_graph import ROOT, LLMGraph
 
 NONE = {"kind": "text", "text": "None", "times": 0}
@@ -43,7 +44,7 @@ def test_an_estimate_looks_through_all_stages_before_any_was_made(llm_graph: LLM
     llm_graph.record(*STEPS)
     llm_graph.settings(attributes={}, counterfactuals={"model": "claude-opus-5"})
     found = estimates("all")
-    assert set(found) == set(LLM_STAGES)
+    assert set(found) == {"narrations", *LLM_STAGES}
     assert found["attributes"]["found"]["calls"] == 10
     assert found["counterfactuals"]["found"]["calls"] > 0  # about what the rules would read in the steps
     assert found["counterfactuals"]["model"] == "claude-opus-5"
@@ -75,6 +76,22 @@ def test_an_estimate_may_suppose_another_model_and_the_batch_interface(llm_graph
     table = run("estimate", "all", "--backend", "openai", "--model", "unheard-of")
     assert "unheard-of: instructions" in table
     assert "?" in table  # its price is unknown
+
+
+def test_narrating_by_a_served_model_is_estimated_without_decoding_a_video(llm_graph: LLMGraph, monkeypatch: pytest.MonkeyPatch):
+    identifier = llm_graph.record(*STEPS)
+    recording = {"recording_id": identifier, "source": "cc", "native_id": "0", "licence": "none", "members": [], "video_path": "/no/such"}
+    recording |= {"video_status": "ok", "duration_s": 62.0, "status": "ok"}
+    llm_graph.store.write("recordings", RECORDINGS.rows([recording]), identifier, made_from="v1")
+    probe = {"recording_id": identifier, "width": 640, "height": 360, "status": "ok"}
+    llm_graph.store.write("video_probe", VIDEO_PROBE.rows([probe]), identifier, made_from="v1")
+    assert estimates("narrations")["narrations"]["found"]["calls"] == 0  # the embedded model runs here
+    monkeypatch.setenv("INTERJECT_NARRATION__BACKEND", "openai")
+    monkeypatch.setenv("INTERJECT_NARRATION__MODEL", "gpt-4o-mini")
+    found = estimates("narrations")["narrations"]["found"]
+    assert found["calls"] == 12  # windows of 10 s every 5 s over 62 s
+    assert found["input_tokens"] > 12 * 20 * 448 * 252 / 750  # 20 pictures each
+    assert found["money_usd"] > 0
 
 
 def test_the_estimate_stays_with_the_asset(llm_graph: LLMGraph):
