@@ -33,7 +33,7 @@ CODE_VERSIONS = {
     "validity_answers": "1",
     "validity_sample": "1",
     "validity_review": "1",
-    "comist_candidates": "2",
+    "comist_candidates": "3",
     "ego_comist": "2",
     "training_mix": "1",
     "checkpoint": "1",

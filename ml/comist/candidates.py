@@ -114,7 +114,9 @@ def _joined(counterfactuals: pl.DataFrame, timestamps: pl.DataFrame, recordings:
     )
     made = pl.col("status") == Status.OK
     return (
-        counterfactuals.join(recordings.select("recording_id", "source", "licence", "split"), on="recording_id", how="left")
+        counterfactuals.join(
+            recordings.select("recording_id", "source", "licence", "split", "split_file", "split_sha256"), on="recording_id", how="left"
+        )
         .join(due, on="pair_id", how="left", validate="1:1")
         .with_columns(
             pl.when(made).then(pl.coalesce("due_status", pl.lit(Status.WAITING.value))).otherwise("status").alias("status"),

@@ -100,7 +100,10 @@ def select(
     settings = settings or SelectionSettings()
     frame = candidates.sort("recording_id", "step_uid", "mistake_type", "pair_id")
     splits = assign_splits(_with_persons(frame, persons, settings), settings.split)
-    frame = frame.with_columns(pl.col("recording_id").replace_strict(splits, return_dtype=pl.String).alias("split"))
+    drawn = pl.col("recording_id").replace_strict(splits, return_dtype=pl.String)
+    is_kept = pl.col("split").is_not_null() & settings.split.keep_source
+    files = [pl.when(is_kept).then(name).alias(name) for name in ("split_file", "split_sha256")]
+    frame = frame.with_columns(drawn.alias("split"), *files)
     frame = frame.with_columns(_row_filters(settings, refused if settings.reviews else ()).alias("rejection"))
     frame = _drop_duplicates(frame, settings)
     if settings.balance:

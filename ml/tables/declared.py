@@ -285,6 +285,8 @@ _PAIR_COLUMNS = (
     Column("source", TEXT, "source of the recording"),
     Column("licence", TEXT, "licence of the source's annotations"),
     SPLIT,
+    null("split_file", TEXT, "file of the source that the split was read from; null where it was drawn here"),
+    null("split_sha256", TEXT, "hash of that file"),
     MISTAKE_TYPE,
     DIRECTION,
     INSTRUCTION,
@@ -293,6 +295,9 @@ _PAIR_COLUMNS = (
     null("clip_start_s", REAL, "clip start"),
     null("clip_end_s", REAL, "clip end"),
     null("t_s", REAL, "when the feedback is due"),
+)
+_KEPT_PAIR_COLUMNS = tuple(
+    Column(c.name, c.dtype, c.doc, nullable=c.name in ("split", "split_file", "split_sha256"), allowed=c.allowed) for c in _PAIR_COLUMNS
 )
 _VERDICTS = (
     null("different", FLAG, "the counterfactual instruction asks for something other than what the person does; null where nobody could tell"),
@@ -325,7 +330,7 @@ VALIDITY_SAMPLE = Table(
     ("pair_id",),
     (
         Column("position", WHOLE, "0-based place in the review"),
-        *(Column(c.name, c.dtype, c.doc, nullable=c.name == "split", allowed=c.allowed) for c in _PAIR_COLUMNS),
+        *_KEPT_PAIR_COLUMNS,
         Column("video_path", TEXT, "video file"),
         Column("weight", REAL, "pairs of its stratum (source, type, direction) that this one stands for"),
         Column("shown_sha256", TEXT, "hash of what is shown; an answer counts only for what was shown"),
@@ -403,7 +408,7 @@ EGO_COMIST = Table(
     "Training pairs: filtered, balanced over directions, split by recording.",
     Partitioning.SINGLE,
     ("pair_id",),
-    tuple(Column(c.name, c.dtype, c.doc, nullable=c.name == "split", allowed=c.allowed) for c in _PAIR_COLUMNS),
+    _KEPT_PAIR_COLUMNS,
 )
 TRAINING_MIX = Table(
     "training_mix",

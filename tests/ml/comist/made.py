@@ -14,6 +14,8 @@ def recording(recording_id: str, **changes: object) -> dict[str, object]:
         "native_id": native_id,
         "licence": "Apache-2.0",
         "split": None,
+        "split_file": "splits.json",
+        "split_sha256": "ab",
         "video_path": f"/videos/{native_id}.mp4",
         "members": [],
         "duration_s": 600.0,

@@ -37,7 +37,7 @@ def test_scores_of_a_changed_number_and_of_equal_texts(encoder):
     assert out["b"]["differs"] is False
     assert out["b"]["original_similarity"] == pytest.approx(1.0, abs=1e-5)
     assert (out["c"]["status"], out["c"]["reason"], out["c"]["original_similarity"]) == ("refused", "refused", None)
-    assert out["a"]["licence"] == "Apache-2.0"
+    assert (out["a"]["licence"], out["a"]["split_file"], out["a"]["split_sha256"]) == ("Apache-2.0", "splits.json", "ab")
 
 
 def test_status_comes_from_the_first_stage_that_failed(encoder):

@@ -166,6 +166,20 @@ def test_source_splits_stay_and_the_rest_is_drawn_by_recording():
     assert drawn.group_by("recording_id").agg(pl.col("split").n_unique())["split"].max() == 1
 
 
+def test_the_split_file_travels_with_a_kept_source_split_only():
+    frame = candidates(
+        candidate("a", "s/1", split="validation", split_file="val.json", split_sha256="ab"),
+        candidate("b", "s/2", counterfactual_instruction="Add 1 cup of rice"),
+    )
+    told = ("split", "split_file", "split_sha256")
+    made = dict(zip("ab", select(frame, LOOSE).ego_comist.sort("pair_id").select(told).rows(), strict=True))
+    assert made["a"] == ("validation", "val.json", "ab")
+    assert made["b"][1:] == (None, None)
+    drawn = SelectionSettings(balance=False, near_duplicate=None, split=SplitSettings(keep_source=False, validation_share=0.0))
+    again = select(frame, drawn).ego_comist.sort("pair_id").select(told).rows()
+    assert again[0] == ("train", None, None)
+
+
 def test_split_by_person_keeps_a_person_on_one_side():
     rows = [candidate(f"p{n:02}", f"s/{n}") for n in range(40)]
     persons = {f"s/{n}": f"person {n % 7}" for n in range(39)}
