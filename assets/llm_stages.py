@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import polars as pl
+from pydantic import Field
 
 from assets.fingerprints import CODE_VERSIONS, Fingerprints, rows_by_recording
 from assets.partitioned import (
@@ -38,10 +39,10 @@ BATCH_CHUNK = 4096  # likewise for the batch interface: few large batches
 class LLMRun(dg.Config):
     """How an LLM asset runs this time."""
 
-    retry_failed: bool = False
-    """Ask again for what failed (truncated, refused, empty, unparsable, error); else a failed row is never paid for again."""
-    dry_run: bool = False
-    """Only say what the run would ask and cost, as an observation of the asset."""
+    retry_failed: bool = Field(
+        False, description="Ask again for rows that are truncated, refused, empty, unparsable or error; else they are never paid for again."
+    )
+    dry_run: bool = Field(False, description="Only say what the run would ask and cost, as an observation of the asset.")
 
 
 Tell = Callable[[TableStore, Settings, Sequence[str]], dict[str, Shown]]

@@ -123,7 +123,7 @@ def estimate_narrations(store: TableStore, settings: Settings, recordings: Seque
     told = set(store.scan("imported_narrations").select("recording_id").unique().collect()["recording_id"])
     found = usable.join(sizes, on="recording_id").select("recording_id", "duration_s", "width", "height").collect().iter_rows()
     due = [row for row in found if row[0] not in told and store.made_from(NARRATIONS, row[0]) != prints.narrations(row[0])]
-    if chosen.backend is not NarrationBackend.OPENAI:
+    if chosen.backend not in (NarrationBackend.OPENAI, NarrationBackend.ANTHROPIC):
         return StageEstimate(NARRATIONS, chosen.backend.value, False, len(due), Estimate(0, 0, 0, 0, 0.0, 0.0, 0.0), 0)
     plan = FramePlan(chosen.frames_per_second, chosen.box, max_frames=chosen.max_frames)
     requests = blank_requests(((name, seconds, (width, height)) for name, seconds, width, height in due), plan)

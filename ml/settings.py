@@ -98,17 +98,18 @@ class NarrationBackend(StrEnum):
     EMBEDDED = "embedded"
     TRANSFORMERS = "transformers"
     OPENAI = "openai"
+    ANTHROPIC = "anthropic"
 
 
 class Narration(Section):
     backend: NarrationBackend = NarrationBackend.EMBEDDED
-    """``embedded`` knows the sample kitchen only; real video needs ``transformers`` or ``openai``."""
+    """``embedded`` knows the sample kitchen only; real video needs another: ``openai`` is any OpenAI-compatible server."""
     model: str | None = None
     """Model folder or name; for ``embedded`` the weights that the package ships."""
     base_url: str | None = None
-    """OpenAI-compatible server, e.g. http://localhost:8000/v1."""
-    api_key_variable: str = "OPENAI_API_KEY"
-    """Environment variable that holds the key."""
+    """Server, e.g. http://localhost:8000/v1."""
+    api_key_variable: str | None = None
+    """Environment variable that holds the key; default OPENAI_API_KEY or ANTHROPIC_API_KEY."""
     frames_per_second: float = Field(2.0, gt=0)
     box: tuple[int, int] = (448, 448)
     """Width and height that frames are fitted into, in shape, while decoding. ``embedded`` always sees 64 x 64."""
@@ -116,7 +117,7 @@ class Narration(Section):
     """Most frames of one window."""
     max_in_flight: int = Field(8, ge=1)
     budget_usd: float | None = Field(None, gt=0)
-    """With ``openai``: a run stops before the call that would pass it."""
+    """With ``openai`` and ``anthropic``: a run stops before the call that would pass it."""
     device: str = "auto"
     """``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
 

@@ -43,17 +43,18 @@ def open_narrator(settings: Settings) -> Narrator:
             from ml.narration.transformers_backend import TransformersBackend
 
             return TransformersBackend(_model(chosen), plan, device=chosen.device)
-        case NarrationBackend.OPENAI:
+        case NarrationBackend.OPENAI | NarrationBackend.ANTHROPIC:
             from ml.narration.openai_backend import ClientBackend
             from resources.llm import open_client, reply_cache
 
-            return ClientBackend(open_client(served_model(chosen), reply_cache(settings.data), settings), plan)
+            client = open_client(served_model(chosen), reply_cache(settings.data), settings)
+            return ClientBackend(client, plan, provider=chosen.backend.value)
 
 
 def served_model(chosen: Narration) -> LLM:
     """The served model that narrates, as the settings of a language model."""
     return LLM(
-        backend=LLMBackend.OPENAI,
+        backend=LLMBackend(chosen.backend.value),
         model=_model(chosen),
         base_url=chosen.base_url,
         api_key_variable=chosen.api_key_variable,

@@ -18,7 +18,7 @@ from ml.counterfactuals.registry import MISTAKE_RULES, Stage
 from ml.llm.requests import Reply
 from ml.llm.stage import Asks, Progress
 from ml.tables.declared import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
-from ml.vocabulary import Direction, MistakeType, Status
+from ml.vocabulary import FAILED, Direction, MistakeType, Status
 
 Row = dict[str, Any]
 DEFAULT_MINIMUM_TIMING_CHANGE_S: Final = 15.0
@@ -242,7 +242,10 @@ def _timestamp_question(pair: Row, step: Row | None, told: pl.DataFrame | None) 
     good = clip.filter((pl.col("status") == Status.OK) & pl.col("text").is_not_null())
     if good.is_empty():
         first = clip.row(0, named=True)
-        return base | {"status": first["status"], "reason": first["reason"] or "the narrations of this clip are empty"}, None, None
+        reason = first["reason"] or "the narrations of this clip are empty"
+        if Status(first["status"]) in FAILED:  # a failure of the narrator's, which asking here again would not mend
+            return base | {"status": Status.SKIPPED, "reason": f"narrations {first['status']}: {reason}"}, None, None
+        return base | {"status": first["status"], "reason": reason}, None, None
     fields = as_fields(pair["fields"])
     inputs: dict[str, object] = {
         "instruction": pair["instruction"],

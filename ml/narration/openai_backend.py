@@ -1,4 +1,4 @@
-"""A vision model behind an OpenAI-compatible server (vLLM, SGLang, the paid API) as a narrator, through the project's LLM client.
+"""A served vision model (any OpenAI-compatible server, or Claude) as a narrator, through the project's LLM client.
 
 Retries, pacing, cache, budget and outcomes are the client's (``ml.llm``); this module makes the requests and reads the replies.
 """

@@ -253,6 +253,9 @@ def test_clips_without_narrations_or_times_are_rows(client):
     silent = infer_feedback_timestamps(made, make_steps(KITCHEN[3]), make_narrations(None, status="no_video", reason="no file"), client)
     assert set(silent["status"]) == {Status.NO_VIDEO}
     assert set(silent["reason"]) == {"no file"}
+    lost = infer_feedback_timestamps(made, make_steps(KITCHEN[3]), make_narrations(None, status="refused", reason="no"), client)
+    assert set(lost["status"]) == {Status.SKIPPED}
+    assert set(lost["reason"]) == {"narrations refused: no"}
     untold = infer_feedback_timestamps(made, make_steps(KITCHEN[3]), make_narrations(recording_id="test/9"), client)
     assert set(untold["status"]) == {Status.NO_VIDEO}
     timeless = infer_feedback_timestamps(made, make_steps(KITCHEN[3], start_s=None, end_s=None), make_narrations("x"), client)
