@@ -1,11 +1,14 @@
 """A raw video through the real definitions: the sensor sees it, its run takes it in, and without a recipe steps are proposed later."""
 
 import json
+import os
+import time
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from assets.fingerprints import Fingerprints
 from dagster_project.definitions import build_definitions
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, decode_key, fingerprint
@@ -122,3 +125,41 @@ def test_switched_off_the_recording_waits_for_its_recipe(platform, monkeypatch):
     platform.run("proposed_steps_job", key)
     assert platform.store.read("proposed_steps", PLAIN).is_empty()
     assert platform.store.read("steps", PLAIN).is_empty()
+
+
+def test_a_file_cut_short_stops_nothing_and_nothing_is_asked_about_it(platform):
+    """Field case 5."""
+    for number in range(3):
+        make_film(platform.folder / f"good{number}.mp4")
+    whole = make_film(platform.folder / "cut.mp4").read_bytes()
+    (platform.folder / "cut.mp4").write_bytes(whole[: len(whole) // 3])
+    keys = [str(request.partition_key) for _ in range(4) for request in platform.tick()]
+    order = platform.instance.get_dynamic_partitions("recordings")
+    assert len(keys) == 4
+    platform.run("raw_video_job", order[0], order[-1])
+    platform.run("proposed_steps_job", order[0], order[-1])
+    probed = platform.store.scan("video_probe").sort("recording_id").collect()
+    assert probed["status"].to_list() == ["bad_video", "ok", "ok", "ok"]
+    assert "moov atom not found" in probed["reason"][0]
+    assert f"({len(whole) // 3} bytes)" in probed["reason"][0]
+    proposals = platform.store.read("proposed_steps", "raw_videos/cut.mp4")
+    assert proposals.select("status", "reason").rows() == [("bad_video", "nothing to propose from: the video is bad_video")]
+
+
+def test_a_replaced_file_makes_what_was_derived_stale(platform):
+    """Field case 9."""
+    video = make_film(platform.folder / "plain.mp4", n_frames=250)
+    (key,) = [str(request.partition_key) for _ in range(4) for request in platform.tick()]
+    platform.run("raw_video_job", key)
+    told = make_narrations("The person slices the onion.", recording_id=PLAIN)
+    prints = Fingerprints(platform.store, platform.settings)
+    platform.store.write("narrations", told, PLAIN, made_from=prints.narrations(PLAIN))
+    assert prints.is_current("narrations", PLAIN)
+
+    make_film(video, n_frames=200)
+    os.utime(video, (time.time() + 60, time.time() + 60))
+    (again,) = [str(request.partition_key) for _ in range(4) for request in platform.tick()]
+    assert again == key
+    platform.run("raw_video_job", again)
+    assert platform.store.read("recordings", PLAIN)["duration_s"].to_list() == [8.0]
+    assert not Fingerprints(platform.store, platform.settings).is_current("narrations", PLAIN)
