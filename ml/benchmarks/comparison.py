@@ -154,6 +154,7 @@ def _compare(run_a: Run, run_b: Run, names: tuple[str, str]) -> Comparison:
     metric = RANKED_BY[run_a.data.family]
     if metric not in {measure.name for measure in a.compared}:  # Cook-MRE without a judge
         metric = a.compared[0].name
-    extra = [run_a.judged_by] if run_a.judged_by is not None else []
     table = compare_tallies(a, b, run_a.options.bootstrap)
-    return Comparison(*names, run_a.protocol, metric, table, per_cluster(a, b, metric), options_hash(run_a.options, *extra))
+    return Comparison(
+        *names, run_a.protocol, metric, table, per_cluster(a, b, metric), options_hash(run_a.options, *run_a.made_with.values())
+    )

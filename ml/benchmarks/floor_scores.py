@@ -37,17 +37,21 @@ def ego_floor_scores(data: BenchmarkData, protocol: str, options: EgoOptions, me
 
 
 def guideme_floor_scores(
-    videos: Sequence[GuidanceVideo], protocol: str, options: GuideMeOptions, encoder: TextEncoder, judge: Judge | None
+    videos: Sequence[GuidanceVideo],
+    protocol: str,
+    options: GuideMeOptions,
+    encoder: TextEncoder,
+    judge: Judge | None,
+    made_with: Sequence[object] = (),
 ) -> pl.DataFrame:
     """``scores`` of the floors at the instants of a run: silent, always speaking, an alert every 10 s.
 
     Judged as the run is: one call per reference, since each floor says one text.
     """
-    named = replace(options, embedder=encoder.name)
     parts = []
     for name, every_s in (("floor_silent", None), ("floor_always_speak", 0.0), ("floor_alert_every_10s", ALERT_EVERY_S)):
         floor = [GuidanceVideo(video.video_id, _alerts(video.instants, every_s)) for video in videos]
-        parts.append(score_guideme(floor, encoder.encode, named, experiment=name, protocol=protocol, judge=judge))
+        parts.append(score_guideme(floor, encoder.encode, options, experiment=name, protocol=protocol, judge=judge, made_with=made_with))
     return pl.concat(parts)
 
 

@@ -8,7 +8,7 @@ The rules stand with the families; this module puts readers, scorers, floors and
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,16 @@ if TYPE_CHECKING:
     from ml.llm.client import Client
 
 Options = EgoOptions | GuideMeOptions | CookOptions
+
+
+@dataclass(frozen=True)
+class EmbeddedBy:
+    """What embedded the texts."""
+
+    model: str
+
+
+MadeWith = EmbeddedBy | JudgedBy | BertScoreIdentity
 
 
 @dataclass(frozen=True)
@@ -131,8 +141,16 @@ class Run:
         return None if self.tools.judge is None else QualityJudge(self.tools.judge)
 
     @property
-    def measured_by(self) -> BertScoreIdentity | None:
-        return None if self.tools.bertscore is None or self.data.family is not Family.EGO else self.tools.bertscore.identity
+    def made_with(self) -> dict[str, MadeWith]:
+        """What the run's values depend on beside the options, by name: it enters the options hash."""
+        found: dict[str, MadeWith] = {}
+        if self.data.family is Family.GUIDEME:
+            found["encoder"] = EmbeddedBy(self.tools.encoder.name)
+        if self.data.family is Family.EGO and self.tools.bertscore is not None:
+            found["bertscore"] = self.tools.bertscore.identity
+        if self.judged_by is not None:
+            found["judge"] = self.judged_by
+        return found
 
     @property
     def _ego_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -165,17 +183,16 @@ class Run:
 
     def _scores(self) -> pl.DataFrame:
         names = {"experiment": self.experiment, "protocol": self.protocol}
+        made_with = tuple(self.made_with.values())
         match self.options:
             case EgoOptions() as ego:
-                return score_ego(*self._ego_tables, self.predictions, ego, self.tools.bertscore, self.measured_by)
+                return score_ego(*self._ego_tables, self.predictions, ego, self.tools.bertscore, made_with)
             case GuideMeOptions() as guideme:
-                options = replace(guideme, embedder=self.tools.encoder.name)
-                return score_guideme(
-                    self.videos, self.tools.encoder.encode, options, judge=self._quality, judged_by=self.judged_by, **names
-                )
+                encode = self.tools.encoder.encode
+                return score_guideme(self.videos, encode, guideme, judge=self._quality, made_with=made_with, **names)
             case CookOptions() as cook:
                 samples = samples_from_table(self.data["benchmark_clips"])
-                return score_cook(samples, self.judgement, cook, judged_by=self.judged_by, **names)
+                return score_cook(samples, self.judgement, cook, made_with=made_with, **names)
 
     def floor_scores(self, median_step_s: float | None = None) -> pl.DataFrame:
         """``scores`` rows of the floors under the same protocol and options."""
@@ -183,7 +200,9 @@ class Run:
             case EgoOptions() as ego:
                 return ego_floor_scores(self.data, self.protocol, ego, median_step_s)
             case GuideMeOptions() as guideme:
-                return guideme_floor_scores(self.videos, self.protocol, guideme, self.tools.encoder, self._quality)
+                return guideme_floor_scores(
+                    self.videos, self.protocol, guideme, self.tools.encoder, self._quality, tuple(self.made_with.values())
+                )
             case CookOptions() as cook:
                 return cook_floor_scores(self.data, self.protocol, cook)
 
@@ -247,9 +266,8 @@ class Scored:
     def page(self) -> ReportPage:
         charts, timelines, samples = self.run.pages(self.scores, self.timelines)
         options: Mapping[str, Any] = flat(self.run.options)
-        for name, used in (("judge", self.run.judged_by), ("bertscore", self.run.measured_by)):
-            if used is not None:
-                options = {**options, **{f"{name}.{key}": value for key, value in asdict(used).items()}}
+        for name, used in self.run.made_with.items():
+            options = {**options, **{f"{name}.{key}": value for key, value in asdict(used).items()}}
         title = f"{self.run.experiment} on {self.run.data.name}"
         return ReportPage(title, self.scores, options, self.notes, tuple(charts), tuple(timelines), tuple(samples))
 

@@ -40,14 +40,14 @@ def score_cook(
     *,
     experiment: str,
     protocol: str,
-    judged_by: object = None,
+    made_with: Sequence[object] = (),
 ) -> pl.DataFrame:
     """``scores`` rows. Groups: all, an element, ``<element>.<level>``, ``failure.<kind>``; values 0..1, null for an empty group.
 
     ``<metric>_per_recording`` is the mean over source clips. ``failure_share`` divides by the mistake samples that failed with a known
     kind, ``failure_share_of_mistakes`` by all mistake samples: the paper's figure leaves open which it means. Intervals resample source
-    clips, as samples share them. Without a judge only the F1 values are given. ``judged_by`` is a dataclass that names the judge and
-    enters the options hash.
+    clips, as samples share them. Without a judge only the F1 values are given. ``made_with`` are dataclasses that name the judge and
+    enter the options hash.
     """
     _check_judged(samples, judgement)
     names, sums = _sums(samples, judgement, options)
@@ -69,7 +69,7 @@ def score_cook(
             for name, bottom in (("failure_share", FAILED), ("failure_share_of_mistakes", MISTAKES)):
                 measure = Measure(name, ratio([column], [bottom]), total(bottom), lower_is_better=True)
                 rows.append(whole.row(measure, f"failure.{kind}", _failures(samples, judgement), is_void=is_void))
-    hashed = options_hash(options, *([] if judged_by is None else [judged_by]))
+    hashed = options_hash(options, *made_with)
     common: Row = {"experiment": experiment, "protocol": protocol, "options_hash": hashed}
     return SCORES.check(SCORES.rows([{**common, **row} for row in rows]))
 

@@ -69,7 +69,7 @@ def score_ego(
     predictions: pl.DataFrame,
     options: EgoOptions = REPORTED,
     fluency: FluencyScorer | None = None,
-    measured_by: object = None,
+    made_with: Sequence[object] = (),
 ) -> pl.DataFrame:
     """``scores`` of every (experiment, protocol) in ``predictions``.
 
@@ -78,13 +78,13 @@ def score_ego(
     Group ``all``, or a mistake type: recall over references of the type, precision over messages in steps of the type. Intervals are
     bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing`` (``n_unparsable`` where an answer came
     but could not be read); if no unit has a good run, values are null. ``fluency`` adds ``bertscore``;
-    ``measured_by`` is a dataclass that names it and enters the options hash.
+    ``made_with`` are dataclasses that name it and enter the options hash.
     Source: EGO-MC-Bench section 5 and appendix F; readings of open points in ``EgoOptions``.
     """
     parts = []
     for (experiment, protocol), run in predictions.partition_by("experiment", "protocol", as_dict=True, maintain_order=True).items():
         rows = _score_run(benchmark_steps, benchmark_messages, run, str(protocol), options, fluency)
-        hashed = options_hash(options, *([] if measured_by is None else [measured_by]))
+        hashed = options_hash(options, *made_with)
         parts.append(SCORES.rows([{"experiment": experiment, "protocol": protocol, "options_hash": hashed, **row} for row in rows]))
     return SCORES.check(pl.concat(parts)) if parts else SCORES.empty()
 

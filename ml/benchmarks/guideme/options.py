@@ -1,4 +1,4 @@
-"""Options of the GuideMe scorers, one per reading that the paper and its released code leave open, and the two named profiles."""
+"""Options of the GuideMe scorers, one per reading that the paper and its released code leave open, and the named profiles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -109,28 +109,26 @@ class BehaviorOptions:
 class GuideMeOptions:
     soft: SoftOptions = field(default_factory=SoftOptions)
     behavior: BehaviorOptions = field(default_factory=BehaviorOptions)
-    embedder: str = "all-mpnet-base-v2"
     bootstrap: BootstrapOptions = field(default_factory=BootstrapOptions)
 
 
-def official(embedder: str = "all-mpnet-base-v2") -> GuideMeOptions:
-    """The released scorer, fawnliu/GuideMe at 461f106: for comparison with the paper."""
-    return GuideMeOptions(embedder=embedder)
+def official() -> GuideMeOptions:
+    """The released scorer, fawnliu/GuideMe at 461f106: for comparison with the paper, with all-mpnet-base-v2 as the encoder."""
+    return GuideMeOptions()
 
 
-def development(embedder: str = "all-MiniLM-L6-v2") -> GuideMeOptions:
+def development() -> GuideMeOptions:
     """Seconds instead of indices, failures count as silence, lenient silence, a failed judge is left out."""
     return GuideMeOptions(
         SoftOptions(distance_unit=DistanceUnit.SECONDS, missing=Missing.SILENCE, silence=SilenceRule.LENIENT),
         BehaviorOptions(judge_failure=JudgeFailure.EXCLUDE),
-        embedder,
     )
 
 
-def paper_literal(embedder: str = "all-mpnet-base-v2") -> GuideMeOptions:
+def paper_literal() -> GuideMeOptions:
     """The paper's text: talk is matched with talk only, times are seconds, and a response counts at its own instant only."""
     return GuideMeOptions(
-        SoftOptions(candidates=Candidates.TALK_ONLY, distance_unit=DistanceUnit.SECONDS), BehaviorOptions(pair_window_s=0.0), embedder
+        SoftOptions(candidates=Candidates.TALK_ONLY, distance_unit=DistanceUnit.SECONDS), BehaviorOptions(pair_window_s=0.0)
     )
 
 

@@ -50,13 +50,14 @@ def score_guideme(
     experiment: str,
     protocol: str,
     judge: Judge | None = None,
-    judged_by: object = None,
+    made_with: Sequence[object] = (),
 ) -> pl.DataFrame:
     """``scores`` of one run. Soft values and hard ones are 0..1, behaviour rates, Score and Score_m 0..100.
 
     ``soft_*`` is averaged by ``options.soft.average``; the other average stands beside it as ``_pooled`` or ``_per_recording``.
     Groups: all, and the category of the reference (pooled; there NR and PC add up to 100). Without ``judge`` neither Score nor Score_m
-    is given; ``judged_by`` is a dataclass that names the judge and enters the options hash. If every instant failed, values are null.
+    is given; ``made_with`` are dataclasses that name judge and encoder and enter the options hash. If every instant failed, values are
+    null.
     """
     sums, by_category = _all_sums(videos, encode, options, judge)
     weights = draw_weights(len(sums), options.bootstrap)
@@ -81,7 +82,7 @@ def score_guideme(
         for measure in (*_POOLED_SOFT, _rate("nr", NR, (NR, PC)), _rate("pc", PC, (NR, PC)), *((_SCORE, SCORE_M) if is_judged else ())):
             name = measure.name.removesuffix("_pooled")
             rows.append(group.row(measure, category, _failures(own, measure), name=name, is_void=is_void))
-    hashed = options_hash(options, *([] if judged_by is None else [judged_by]))
+    hashed = options_hash(options, *made_with)
     common: Row = {"experiment": experiment, "protocol": protocol, "options_hash": hashed}
     return SCORES.check(SCORES.rows([{**common, **row} for row in rows]))
 
