@@ -36,7 +36,7 @@ CODE_VERSIONS = {
     "comist_candidates": "3",
     "ego_comist": "2",
     "training_mix": "1",
-    "checkpoint": "1",
+    "checkpoint": "2",
     "benchmark_steps": "1",
     "benchmark_dialogues": "1",
     "benchmark_clips": "1",

@@ -125,6 +125,7 @@ def training_samples(mix: pl.DataFrame, split: str) -> list["TrainingSample"]:
             row["instruction"],
             tuple((message["t_s"], message["kind"], message["text"]) for message in row["messages"]),
             row["weight"],
+            row["mistake_type"],
         )
         for row in mix.filter(pl.col("split") == split).iter_rows(named=True)
     ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ml.sample_kitchen.script import Recording, Step
 from ml.sample_kitchen.truth import FRAME_GAP_S, counterfactuals, window_narration
 from ml.sample_kitchen.wording import WAITS, feedback_text, instruction_text, success_text
-from ml.sample_kitchen.world import Instruction
+from ml.sample_kitchen.world import Instruction, Kind
 from ml.streaming.layout import (
     NARRATION_REQUEST,
     REPLY_PREFIX,
@@ -33,6 +33,7 @@ REMARK_IN_WORDS_SHARE = 0.4
 OFFSET_SHARE = 0.3
 SHORT_SHARE = 0.2  # a recording's last window is shorter than the others
 MAX_OFFSET_S = 100
+COUNTED = (Kind.SCOOP, Kind.PLACE)
 TEXT_REQUEST = "Instruction: {instruction} Narration: {narration}"
 SO_FAR, AS_ASKED, NOT_AS_ASKED = "So far", "As asked", "Not as asked"
 
@@ -63,11 +64,17 @@ def narration_row(recordings: list[Recording], rng: random.Random) -> BaseRow:
     return BaseRow(index, start, blocks, None, NARRATION_REQUEST, ((-1, text),), offset)
 
 
-def comparison_rows(recordings: list[Recording], rng: random.Random) -> list[BaseRow]:
-    """The same seconds of one step twice: with the instruction that was followed, and with one that was not."""
+def comparison_rows(recordings: list[Recording], rng: random.Random, counted_share: float = 0.0) -> list[BaseRow]:
+    """The same seconds of one step twice: with the instruction that was followed, and with one that was not.
+
+    ``counted_share`` of the pairs show a step whose instruction asks for a number of things.
+    """
+    must_count = counted_share > 0 and rng.random() < counted_share
     while True:
         index = rng.randrange(len(recordings))
         step = rng.choice(recordings[index].steps)
+        if must_count and step.instruction.kind not in COUNTED:
+            continue
         first = int(step.start_s)
         available = min(int(recordings[index].duration_s), int(step.end_s) + 2) - first
         if available >= 4:

@@ -32,18 +32,30 @@ NUMBER_WEIGHT = 4.0  # one token in twelve is a number, and it is the hard one
 
 
 @dataclass(frozen=True)
+class Phase:
+    """Optimizer steps with one blend of rows. ``counted_share``: comparison pairs that are drawn among steps with a number."""
+
+    steps: int
+    narration_rows: int
+    comparison_pairs: int
+    text_rows: int
+    peak_rate: float
+    counted_share: float = 0.0
+
+
+@dataclass(frozen=True)
 class BaseTrainingSettings:
-    """Of the embedded model only. Rates and shares were chosen on held-out recordings; ``steps`` bound the time."""
+    """Of the embedded model only. Rates and shares were chosen on held-out recordings; the steps bound the time.
+
+    The second phase sets more instructions beside what is seen, most of them with a number: to hold a count against an asked number is
+    what comes last.
+    """
 
     seed: int = 0
     vision_steps: int = 2000
     vision_blocks: int = 192
     vision_rate: float = 2e-3
-    steps: int = 2200
-    narration_rows: int = 14
-    comparison_pairs: int = 6
-    text_rows: int = 6
-    peak_rate: float = 1.5e-3
+    phases: tuple[Phase, ...] = (Phase(2200, 14, 6, 6, 1.5e-3), Phase(700, 8, 10, 4, 8e-4, counted_share=0.5))
     final_share: float = 0.02
     warmup_steps: int = 60
     weight_decay: float = 0.02
@@ -201,34 +213,56 @@ def train_base(
     check_every: int = 250,
     start: StreamingModel | None = None,
 ) -> StreamingModel:
-    """Train from random weights (or from ``start``) and return the model. Same seed, footage and thread count: same weights.
+    """Train from random weights and return the model. Same seed, footage and thread count: same weights.
 
-    ``report`` gets a row every 50 steps; ``check`` is called every ``check_every`` steps with the model in evaluation mode.
+    ``report`` gets a row every 50 steps; ``check`` is called every ``check_every`` steps with the model in evaluation mode. ``start`` is a
+    model as the first phase left it; only the later phases are run on it, with the result of the unbroken run.
     """
     torch.manual_seed(settings.seed)
-    rng = random.Random(settings.seed)
     if start is None:
         tokenizer = build_tokenizer(vocabulary_sentences(footage.recordings), fixed_phrases())
-        start = wrap(build_network(tokenizer, seed=settings.seed), tokenizer, name="embedded")
-    model = start
-    pretrain_vision(model, footage, settings, report)
+        model = wrap(build_network(tokenizer, seed=settings.seed), tokenizer, name="embedded")
+        pretrain_vision(model, footage, settings, report)
+    else:
+        model = start
+        model.network.requires_grad_(True)
+    for number, phase in enumerate(settings.phases):
+        if number:
+            torch.manual_seed(settings.seed + number)
+        if number or start is None:
+            rng = random.Random(f"{settings.seed}-{number}" if number else settings.seed)
+            _train_phase(model, footage, settings, phase, rng, report, check, check_every)
+    model.network.eval()
+    return model
+
+
+def _train_phase(
+    model: StreamingModel,
+    footage: Footage,
+    settings: BaseTrainingSettings,
+    phase: Phase,
+    rng: random.Random,
+    report: Callable[[dict[str, Any]], None],
+    check: Callable[[StreamingModel, int], dict[str, Any]] | None,
+    check_every: int,
+) -> None:
     numbers = number_tokens(model)
     auxiliary = AuxiliaryHeads(model.hidden_size)
     parameters = [*model.network.parameters(), *auxiliary.parameters()]
     decayed = [parameter for parameter in parameters if parameter.ndim > 1]
     plain = [parameter for parameter in parameters if parameter.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=settings.peak_rate, betas=(0.9, 0.98))
+    optimizer = torch.optim.AdamW(groups, lr=phase.peak_rate, betas=(0.9, 0.98))
     recent: list[list[float]] = []
     began = time.monotonic()
     model.network.train()
-    for step in range(1, settings.steps + 1):
-        share = min(1.0, step / settings.warmup_steps) * max(settings.final_share, 1 - step / settings.steps)
+    for step in range(1, phase.steps + 1):
+        share = min(1.0, step / settings.warmup_steps) * max(settings.final_share, 1 - step / phase.steps)
         for group in optimizer.param_groups:
-            group["lr"] = settings.peak_rate * share
-        narrations = [narration_row(footage.recordings, rng) for _ in range(settings.narration_rows)]
-        pairs = [comparison_rows(footage.recordings, rng) for _ in range(settings.comparison_pairs)]
-        words = [text_row(footage.recordings, rng) for _ in range(settings.text_rows)]
+            group["lr"] = phase.peak_rate * share
+        narrations = [narration_row(footage.recordings, rng) for _ in range(phase.narration_rows)]
+        pairs = [comparison_rows(footage.recordings, rng, phase.counted_share) for _ in range(phase.comparison_pairs)]
+        words = [text_row(footage.recordings, rng) for _ in range(phase.text_rows)]
         optimizer.zero_grad(set_to_none=True)
         losses: list[float] = []
         # One forward and backward per kind: rows of one kind are of like length, and less is held at a time.
@@ -244,12 +278,10 @@ def train_base(
             means = np.mean(recent[-50:], axis=0).round(4)
             names = ("narration", "narration_seconds", "comparison", "comparison_seconds", "words")
             report({"step": step, "elapsed_s": round(time.monotonic() - began, 1), **dict(zip(names, map(float, means), strict=True))})
-        if check is not None and (step % check_every == 0 or step == settings.steps):
+        if check is not None and (step % check_every == 0 or step == phase.steps):
             model.network.eval()
             report({"step": step, **check(model, step)})
             model.network.train()
-    model.network.eval()
-    return model
 
 
 def write_base(model: StreamingModel, folder: Path, made_by: dict[str, Any]) -> Path:

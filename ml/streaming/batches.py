@@ -32,6 +32,8 @@ class BatchPlan:
             groups[sample.clip if settings.paired else sample.sample_id].append(sample)
         self._groups = list(groups.values())
         self._weights = [sum(sample.weight for sample in group) for group in self._groups]
+        if settings.even_types:
+            self._weights = _even_over_types(self._groups, self._weights)
         self._epochs: dict[int, list[list[TrainingSample]]] = {}
 
     def batch(self, step: int) -> list[Draw]:
@@ -98,6 +100,25 @@ class BatchPlan:
                 current = []
             current = current + twins
         return [*batches, current] if current else batches
+
+
+def _even_over_types(groups: Sequence[Sequence[TrainingSample]], weights: Sequence[float]) -> list[float]:
+    """Weights with every mistake type of a dataset at the same sum, and the dataset's sum as before; groups without a type keep theirs.
+
+    A group's type is the first by name of its samples' types.
+    """
+    kinds = [(group[0].dataset, min((s.mistake_type for s in group if s.mistake_type), default=None)) for group in groups]
+    sums: dict[tuple[str, str | None], float] = defaultdict(float)
+    for kind, weight in zip(kinds, weights, strict=True):
+        sums[kind] += weight
+    typed: dict[str, list[float]] = defaultdict(list)
+    for (dataset, mistake_type), total in sums.items():
+        if mistake_type is not None:
+            typed[dataset].append(total)
+    return [
+        weight if kind[1] is None else weight * (sum(typed[kind[0]]) / len(typed[kind[0]])) / sums[kind]
+        for kind, weight in zip(kinds, weights, strict=True)
+    ]
 
 
 def has_feedback(sample: TrainingSample) -> bool:

@@ -17,6 +17,7 @@ class TrainingSample:
     """One stream: from ``start_s`` to ``end_s`` of a recording under one instruction, with what the assistant should say.
 
     Times are seconds on the recording's time line; ``messages``: (t_s, ``feedback`` or ``success``, text) in time order, maybe none.
+    ``mistake_type`` is that of the feedback, where known.
     """
 
     sample_id: str
@@ -28,6 +29,7 @@ class TrainingSample:
     instruction: str
     messages: tuple[tuple[float, str, str], ...]
     weight: float = 1.0
+    mistake_type: str | None = None
 
     @property
     def clip(self) -> tuple[str, float, float]:

@@ -57,6 +57,8 @@ class FineTuneSettings:
     gradient_checkpointing: bool = True
     paired: bool = True
     """Draw a clip's clean and counterfactual sample together, so that a batch holds the same frames under both instructions."""
+    even_types: bool = False
+    """Draw clips of every mistake type equally often within a dataset, however many pairs a type has."""
     length_buckets: int = 8
     save_every: int = 500
     log_every: int = 50
@@ -65,7 +67,7 @@ class FineTuneSettings:
 
 
 EMBEDDED_FINE_TUNING = FineTuneSettings(
-    steps=500,
+    steps=800,
     batch_size=16,
     accumulation=1,
     learning_rate=1.5e-3,
@@ -74,6 +76,7 @@ EMBEDDED_FINE_TUNING = FineTuneSettings(
     warmup_steps=30,
     max_tokens=1_024,
     gradient_checkpointing=False,
+    even_types=True,
     save_every=50,
     log_every=10,
 )

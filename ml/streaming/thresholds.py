@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,7 +23,10 @@ FALSE_SUCCESS_PENALTY = 0.5
 
 @dataclass(frozen=True)
 class FirstMessageScore:
-    """Of each stream's first message only: mistake F1 and completion accuracy within ``window_s``, success said where a mistake was due."""
+    """Of each stream's first message only: mistake F1 and completion accuracy within ``window_s``, success said where a mistake was due.
+
+    ``f1`` takes as recall the mean over mistake types, so that thresholds do not give up a type that is rare or hard to tell.
+    """
 
     f1: float
     completion: float
@@ -80,7 +84,9 @@ def score_first_messages(
     probabilities: Sequence[tuple[list[float], list[float]]],
     window_s: float,
 ) -> FirstMessageScore:
-    hits = said_feedback = due_feedback = completed = due_success = false_success = 0
+    said_feedback = completed = due_success = false_success = 0
+    due: Counter[str | None] = Counter()
+    hits: Counter[str | None] = Counter()
     for stream, sample, (speak, feedback) in zip(streams, samples, probabilities, strict=True):
         voice = StreamVoice(speaker.thresholds, speaker.settings)
         first = None
@@ -93,14 +99,16 @@ def score_first_messages(
         near = first is not None and abs(first[0] - due_s) <= window_s + 1e-9
         said_feedback += first is not None and first[1] is MessageKind.FEEDBACK
         if kind == MessageKind.FEEDBACK:
-            due_feedback += 1
-            hits += near and first is not None and first[1] is MessageKind.FEEDBACK
+            due[sample.mistake_type] += 1
+            hits[sample.mistake_type] += near and first is not None and first[1] is MessageKind.FEEDBACK
             false_success += first is not None and first[1] is MessageKind.SUCCESS
         else:
             due_success += 1
             completed += near and first is not None and first[1] is MessageKind.SUCCESS
-    f1 = 2 * hits / (said_feedback + due_feedback) if said_feedback + due_feedback else 0.0
-    return FirstMessageScore(f1, completed / max(1, due_success), false_success / max(1, due_feedback), len(samples))
+    recall = sum(hits[name] / count for name, count in due.items()) / max(1, len(due))
+    precision = hits.total() / max(1, said_feedback)
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return FirstMessageScore(f1, completed / max(1, due_success), false_success / max(1, due.total()), len(samples))
 
 
 def write_thresholds(folder: Path, thresholds: Thresholds, score: FirstMessageScore) -> None:

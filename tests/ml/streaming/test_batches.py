@@ -69,3 +69,18 @@ def test_few_samples_still_make_a_batch():
 def test_no_samples():
     with pytest.raises(InputError, match="no training samples"):
         BatchPlan([], SETTINGS)
+
+
+def test_types_come_equally_often_and_datasets_keep_their_shares():
+    def typed(samples: list[TrainingSample], mistake_type: str) -> list[TrainingSample]:
+        return [replace(sample, mistake_type=mistake_type) if sample.messages[0][1] == "feedback" else sample for sample in samples]
+
+    many, few = typed(twins(90, 1.0, "many"), "technique"), typed(twins(10, 1.0, "few"), "timing")
+    others = [replace(sample, dataset="qicd") for sample in twins(100, 1.0, "other")]
+    plan = BatchPlan([*many, *few, *others], replace(SETTINGS, even_types=True))
+    drawn = Counter(draw.sample.recording_id.rstrip("0123456789") for step in range(1, 400) for draw in plan.batch(step))
+    assert drawn["many"] / drawn.total() == pytest.approx(0.25, abs=0.03)
+    assert drawn["few"] / drawn.total() == pytest.approx(0.25, abs=0.03)
+    uneven = BatchPlan([*many, *few, *others], replace(SETTINGS, even_types=False))
+    drawn = Counter(draw.sample.recording_id.rstrip("0123456789") for step in range(1, 400) for draw in uneven.batch(step))
+    assert drawn["few"] / drawn.total() == pytest.approx(0.05, abs=0.02)
