@@ -80,3 +80,12 @@ def test_a_judge_makes_scores_stale_where_it_is_asked(settings, monkeypatch, dat
     monkeypatch.setenv("INTERJECT_BENCHMARKS__JUDGE", json.dumps({"backend": "openai", "model": "j", "base_url": "http://localhost:1/v1"}))
     after = [Fingerprints(store, load_settings()).scores(run) for run in runs]
     assert [a == b for a, b in zip(before, after, strict=True)] == [True, False, False]
+
+
+def test_a_partition_that_cannot_be_run_is_passed_over_on_its_own(settings):
+    with dg.DagsterInstance.ephemeral() as instance:
+        for job in ("predictions", "scores"):
+            definition = build_definitions(settings).resolve_job_def(f"{job}_job")
+            done = definition.execute_in_process(instance=instance, partition_key="floor_silent|cook.default")
+            (event,) = done.asset_materializations_for_node(job)
+            assert (event.metadata["runs"].value, event.metadata["cannot take part"].value) == (0, 1)
