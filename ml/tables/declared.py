@@ -300,9 +300,9 @@ _KEPT_PAIR_COLUMNS = tuple(
     Column(c.name, c.dtype, c.doc, nullable=c.name in ("split", "split_file", "split_sha256"), allowed=c.allowed) for c in _PAIR_COLUMNS
 )
 _VERDICTS = (
-    null("different", FLAG, "the counterfactual instruction asks for something other than what the person does; null where nobody could tell"),
-    null("feasible", FLAG, "it can be followed with what is there; null where nobody could tell"),
-    null("of_type", FLAG, "the difference is of the pair's mistake type; null where nobody could tell"),
+    null("different", FLAG, "the counterfactual instruction asks for other than what the person does; null where it cannot be told"),
+    null("feasible", FLAG, "it can be followed with what is there; null where it cannot be told"),
+    null("of_type", FLAG, "the difference is of the pair's mistake type; null where it cannot be told"),
 )
 _CHECKED = tuple(null(f"check_{c.name}", FLAG, f"validity_check: {c.doc}") for c in _VERDICTS)
 VALIDITY_CHECK = Table(
