@@ -4,7 +4,7 @@ import dagster as dg
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.schema import Partitioning
 from resources.tables import Tables
 

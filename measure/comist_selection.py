@@ -20,7 +20,8 @@ from ml.comist.selection import SelectionSettings, select
 from ml.counterfactuals.registry import DIRECTIONS
 from ml.embeddings.encoder import TextEncoder
 from ml.embeddings.store import TextVectorStore
-from ml.tables.declared import COUNTERFACTUALS, FEEDBACK_TIMESTAMPS, RECORDINGS
+from ml.tables.declarations.counterfactuals import COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
+from ml.tables.declarations.recordings import RECORDINGS
 from ml.vocabulary import MistakeType, Status
 
 LIMIT_S, LIMIT_GB = 180.0, 2.0

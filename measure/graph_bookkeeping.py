@@ -14,7 +14,7 @@ import dagster as dg
 from assets.partitioned import materialize_partitions
 from dagster_project.event_log import quicken_event_log
 from dagster_project.instance import INSTANCE_YAML
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.store import TableStore, encode_key
 from resources.partitions import RECORDINGS, partition_tags
 from resources.tables import Tables

@@ -25,7 +25,8 @@ from ml.benchmarks.ego.scores import score_ego
 from ml.benchmarks.guideme.options import official
 from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme
 from ml.benchmarks.guideme.timeline import SILENT, Instant
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS, PREDICTIONS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.results import PREDICTIONS
 from ml.vocabulary import MistakeType
 
 _HEAD = "add stir slice dice the onion pan flour cup spoon two three more less heat low high bowl whisk knife"

@@ -9,7 +9,7 @@ import dagster as dg
 import polars as pl
 
 from ml.settings import Experiment
-from ml.tables.declared import TUNING_LOG
+from ml.tables.declarations.training import TUNING_LOG
 from resources.settings import PlatformSettings
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ class LLMGraph:
             "status": "ok",
         }
         before = self.store.read("imported_recordings", "cc")
-        from ml.tables.declared import IMPORTED_RECORDINGS
+        from ml.tables.declarations.sources import IMPORTED_RECORDINGS
 
         self.store.write("imported_recordings", pl.concat([before, IMPORTED_RECORDINGS.rows([imported])]), "cc", made_from="v1")
         self.instance().add_dynamic_partitions(RECORDINGS.name or "", [encode_key(identifier)])

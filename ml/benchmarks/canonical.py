@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 from ml.vocabulary import MessageKind
 
 Row = dict[str, Any]

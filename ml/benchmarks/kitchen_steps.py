@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 from ml.vocabulary import MessageKind
 
 LAYOUT = "captaincook4d"

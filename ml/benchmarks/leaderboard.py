@@ -10,7 +10,7 @@ import polars as pl
 
 from ml.benchmarks.families import Family, parse_protocol
 from ml.benchmarks.tally import ALL
-from ml.tables.declared import LEADERBOARD
+from ml.tables.declarations.results import LEADERBOARD
 
 HERE, PUBLISHED = "here", "published"
 RUN_HERE = "run here"

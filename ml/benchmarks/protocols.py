@@ -14,7 +14,7 @@ from ml.benchmarks.assistants.past import PastFrames
 from ml.benchmarks.families import RunEnd
 from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
-from ml.tables.declared import PREDICTIONS
+from ml.tables.declarations.results import PREDICTIONS
 from ml.vocabulary import MessageKind, Status
 
 PER_STEP, FULL_RECIPE = "per_step", "full_recipe"

@@ -20,7 +20,7 @@ from ml.benchmarks.guideme.grids import grid_of
 from ml.benchmarks.prediction_files import Entry, Names, entries_of, field_of, only_value, outcome_of, text_of, time_of
 from ml.benchmarks.text_overlap import rouge_l
 from ml.errors import InputError
-from ml.tables.declared import CLIP_PREDICTIONS, GUIDANCE_PREDICTIONS, PREDICTIONS
+from ml.tables.declarations.results import CLIP_PREDICTIONS, GUIDANCE_PREDICTIONS, PREDICTIONS
 from ml.vocabulary import MessageKind, Status
 
 PREFIXES = {

@@ -16,7 +16,7 @@ from ml.streaming.features import FeatureCache
 from ml.streaming.runtime import SpeakingModel
 from ml.streaming.samples import block_range, block_times
 from ml.streaming.streams import Utterance
-from ml.tables.declared import PREDICTIONS
+from ml.tables.declarations.results import PREDICTIONS
 from ml.vocabulary import MessageKind, Status
 
 Progress = Callable[[int, int], None]

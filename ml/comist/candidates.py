@@ -23,7 +23,7 @@ from ml.comist.difference import Signature, differs, signature
 from ml.embeddings.neighbours import EXACT_ROWS, earlier_neighbours, nearest
 from ml.embeddings.vectors import Matrix, TextVectors, distinct
 from ml.errors import InputError
-from ml.tables.declared import COMIST_CANDIDATES, VALIDITY_CHECK
+from ml.tables.declarations.pairs import COMIST_CANDIDATES, VALIDITY_CHECK
 from ml.vocabulary import Status
 
 NO_TIMESTAMP = "no feedback timestamp was inferred for this pair"

@@ -28,7 +28,7 @@ import polars as pl
 from ml.comist.splits import SplitSettings, SplitUnit, assign_splits, require_no_overlap, unit_interval
 from ml.counterfactuals.registry import DIRECTIONS
 from ml.errors import InputError
-from ml.tables.declared import COMIST_REJECTIONS, EGO_COMIST
+from ml.tables.declarations.pairs import COMIST_REJECTIONS, EGO_COMIST
 from ml.vocabulary import Direction, MistakeType, Status
 
 

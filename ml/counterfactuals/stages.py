@@ -17,7 +17,7 @@ from ml.counterfactuals.reading import Fields, Moment, Value, short_text
 from ml.counterfactuals.registry import MISTAKE_RULES, Stage
 from ml.llm.requests import Reply
 from ml.llm.stage import Asks, Progress
-from ml.tables.declared import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
+from ml.tables.declarations.counterfactuals import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
 from ml.vocabulary import FAILED, Direction, MistakeType, Status
 
 Row = dict[str, Any]

@@ -18,7 +18,7 @@ from ml.llm.parsed import Said
 from ml.llm.replies import read_dict, read_text, read_yes_no
 from ml.llm.requests import Request
 from ml.llm.stage import Asks, Progress
-from ml.tables.declared import INSTRUCTIONS
+from ml.tables.declarations.recordings import INSTRUCTIONS
 from ml.vocabulary import Status
 
 TASK: Final = "instruct.described"

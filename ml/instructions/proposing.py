@@ -16,7 +16,8 @@ from ml.llm.replies import read_dict, read_text, read_timestamp
 from ml.llm.requests import Request
 from ml.llm.stage import Asks, Progress
 from ml.sources.imported import StepDraft, number_steps, text_id
-from ml.tables.declared import IMPORTED_STEPS, PROPOSED_STEPS
+from ml.tables.declarations.recordings import PROPOSED_STEPS
+from ml.tables.declarations.sources import IMPORTED_STEPS
 from ml.vocabulary import Status
 
 TASK: Final = "propose.steps"

@@ -14,7 +14,7 @@ import polars as pl
 
 from ml.llm.requests import Reply, Request
 from ml.settings import LLM, Settings
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.schema import Partitioning
 from ml.tables.store import TableStore
 

@@ -13,7 +13,7 @@ from ml.errors import InputError
 from ml.mixes.chat_exports import check_llama_factory, check_ms_swift, check_qwen, export_llama_factory, export_ms_swift, export_qwen
 from ml.mixes.exports import export_dataset_folder, export_jsonl, export_parquet
 from ml.mixes.qicd_export import check_qicd, export_qicd
-from ml.tables.declared import TRAINING_MIX
+from ml.tables.declarations.training import TRAINING_MIX
 from ml.video.clips import cut_clip
 
 Check = Callable[[Iterable[Mapping[str, object]]], Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ml.tables.declared import TRAINING_MIX
+from ml.tables.declarations.training import TRAINING_MIX
 
 
 def write_text(path: Path, text: str) -> None:

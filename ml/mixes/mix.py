@@ -10,7 +10,7 @@ import polars as pl
 from ml.comist.splits import SplitSettings, SplitUnit, assign_splits, require_no_overlap
 from ml.errors import InputError
 from ml.mixes.samples import SAMPLE_SCHEMA, Samples
-from ml.tables.declared import TRAINING_MIX
+from ml.tables.declarations.training import TRAINING_MIX
 from ml.vocabulary import Split
 
 # The composition of EGO-CoMist+ (appendix on fine-tuning of the EGO-MC-Bench paper).

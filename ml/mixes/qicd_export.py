@@ -7,7 +7,7 @@ import polars as pl
 
 from ml.errors import InputError
 from ml.mixes.exports import write_frame
-from ml.tables.declared import TRAINING_MIX
+from ml.tables.declarations.training import TRAINING_MIX
 from ml.vocabulary import MessageKind, MistakeType
 
 INSTRUCTION = "instruction"

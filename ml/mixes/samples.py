@@ -12,7 +12,7 @@ import polars as pl
 
 from ml.comist.splits import unit_interval
 from ml.errors import InputError
-from ml.tables.declared import TRAINING_MIX
+from ml.tables.declarations.training import TRAINING_MIX
 from ml.vocabulary import MessageKind, Status
 
 EGO_COMIST = "ego_comist"

@@ -10,7 +10,7 @@ import polars as pl
 from ml.errors import InputError
 from ml.narration.imported import choose_annotator, narrations_in_windows
 from ml.narration.narrator import Narration, Narrator
-from ml.tables.declared import NARRATIONS
+from ml.tables.declarations.recordings import NARRATIONS
 from ml.video.reader import VideoReader
 from ml.video.windows import Window, WindowFrames, make_windows, read_windows
 from ml.vocabulary import Status

@@ -26,7 +26,7 @@ from ml.sources.captaincook4d_text import VerbPrefixes
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, overlaps, same_text
 from ml.sources.reading import Record, TimeUnit, keyed_records, read_csv, read_json, records, stated_licence, to_number
 from ml.sources.video_files import captaincook4d_videos
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Status
 
 LICENCE = "Apache-2.0 (README) and MIT (LICENSE)"  # the repository states two

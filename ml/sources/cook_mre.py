@@ -16,7 +16,8 @@ from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, natural_key
 from ml.sources.reading import Record, file_sha256, read_csv, read_json, read_text, records, stated_licence, to_number
 from ml.sources.video_files import VIDEO_SUFFIXES, normal_name, videos_by_stem
-from ml.tables.declared import BENCHMARK_CLIPS, IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_CLIPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Split, Status
 
 LICENCE = "COM Kitchens videos: NII IDR terms, research only"

@@ -20,7 +20,7 @@ from ml.sources.joined_videos import join_videos
 from ml.sources.reading import Record, TimeUnit, file_sha256, read_csv, read_json, stated_licence
 from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import videos_by_stem
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Split, Status
 
 LICENCE = "MIT"

@@ -15,7 +15,7 @@ from ml.sources.imported import ImportedSource, Problems, natural_key
 from ml.sources.point_narrations import Point, clean_text, narration_rows
 from ml.sources.reading import Record, TimeUnit, keyed_records, read_json, stated_licence
 from ml.sources.video_files import videos_by_stem
-from ml.tables.declared import IMPORTED_NARRATIONS, IMPORTED_RECORDINGS
+from ml.tables.declarations.sources import IMPORTED_NARRATIONS, IMPORTED_RECORDINGS
 from ml.vocabulary import Status
 
 LICENCE = "Ego4D licence agreement"

@@ -13,7 +13,7 @@ from ml.sources.point_narrations import Point, clean_text, narration_rows
 from ml.sources.reading import Record, TimeUnit, file_sha256, keyed_records, read_json, records, stated_licence
 from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import videos_by_stem
-from ml.tables.declared import IMPORTED_NARRATIONS, IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_NARRATIONS, IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Split, Status
 
 LICENCE = "Ego-Exo4D licence agreement"

@@ -9,7 +9,7 @@ from ml.benchmarks.guideme.data import read_items
 from ml.sources.imported import ImportedSource, Problems, natural_key
 from ml.sources.reading import file_sha256, stated_licence
 from ml.sources.video_files import normal_name, videos_by_stem
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Split, Status
 
 LICENCE = "none stated by the authors"

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import polars as pl
 
-from ml.tables.declared import IMPORT_PROBLEMS, IMPORTED_MESSAGES, IMPORTED_NARRATIONS, IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORT_PROBLEMS, IMPORTED_MESSAGES, IMPORTED_NARRATIONS, IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Status
 
 SPLIT_LEAK = "split_leak"  # kind of the problem that two splits of a dataset contradict each other

@@ -20,7 +20,7 @@ from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key
 from ml.sources.reading import file_sha256, read_json, read_text, to_number
 from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import normal_name
-from ml.tables.declared import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import MessageKind, MistakeType, Split, Status
 
 _MISTAKE = re.compile(r"mistake_(?P<name>[a-z_]+?)(?:_error)?$")

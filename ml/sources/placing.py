@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS, RECORDINGS, STEPS, VIDEO_PROBE
+from ml.tables.declarations.recordings import RECORDINGS, STEPS, VIDEO_PROBE
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Status
 
 TOLERANCE_S = 0.05  # annotated ends pass a rounded length by up to 5 ms (CaptainCook4D); one frame at 30 fps is 33 ms

@@ -29,7 +29,7 @@ from ml.sources.imported import ImportedSource, Problems, StepDraft, number_step
 from ml.sources.joined_videos import join_videos
 from ml.sources.raw_folder import SIDECAR_SUFFIX, RawFolder, RawVideo, list_raw_videos
 from ml.sources.reading import Record, TimeUnit, read_json
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Status
 
 LICENCE = "not stated"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ml.errors import InputError
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.schema import Partitioning, Table
 
 FINGERPRINT_KEY = "interject.fingerprint"

@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from ml.benchmarks.plots import timestamp_error_shares
-from ml.tables.declared import VALIDITY_REVIEW
+from ml.tables.declarations.pairs import VALIDITY_REVIEW
 from ml.validity.questions import QUESTIONS, VALID
 
 Row = dict[str, Any]

@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import VALIDITY_ANSWERS
+from ml.tables.declarations.pairs import VALIDITY_ANSWERS
 from ml.validity.questions import QUESTIONS
 
 LONGEST_NAME: Final = 60

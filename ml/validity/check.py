@@ -11,7 +11,7 @@ from ml.counterfactuals.prompts.template import fill
 from ml.llm.replies import read_dict
 from ml.llm.requests import Reply, Request
 from ml.llm.stage import Asks, Progress
-from ml.tables.declared import VALIDITY_CHECK
+from ml.tables.declarations.pairs import VALIDITY_CHECK
 from ml.validity.prompts import PROMPT, SCHEMA, SYSTEM
 from ml.validity.questions import MEANING, QUESTIONS
 from ml.validity.rules import TASK

@@ -7,7 +7,7 @@ import polars as pl
 
 from ml.comist.splits import unit_interval
 from ml.errors import InputError
-from ml.tables.declared import VALIDITY_SAMPLE
+from ml.tables.declarations.pairs import VALIDITY_SAMPLE
 from ml.vocabulary import Status
 
 STRATA: Final = ("source", "mistake_type", "direction")

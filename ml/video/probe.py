@@ -10,7 +10,7 @@ import polars as pl
 from av.video.frame import VideoFrame
 
 from ml.errors import InputError
-from ml.tables.declared import VIDEO_PROBE
+from ml.tables.declarations.recordings import VIDEO_PROBE
 from ml.video.reader import VideoReader
 from ml.vocabulary import Status
 

@@ -12,7 +12,7 @@ import pytest
 
 from assets.partitioned import materialize_partitions
 from ml.errors import InputError
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.store import TableStore, encode_key
 from resources.tables import Tables
 

@@ -13,7 +13,7 @@ from dagster_project.jobs import LLM_JOBS
 from ml.errors import InputError
 from ml.llm_stages import LLM_STAGES
 from ml.settings import load_settings
-from ml.tables.declared import RECORDINGS, VIDEO_PROBE
+from ml.tables.declarations.recordings import RECORDINGS, VIDEO_PROBE
 from tests.llm_graph import ROOT, LLMGraph
 
 NONE = {"kind": "text", "text": "None", "times": 0}
@@ -166,7 +166,7 @@ def test_retry_failed_asks_again_for_what_failed(llm_graph: LLMGraph):
 
 def test_every_llm_stage_has_settings_a_table_an_asset_and_a_job(llm_graph: LLMGraph):
     from dagster_project.definitions import build_definitions
-    from ml.tables.declared import TABLES
+    from ml.tables.catalogue import TABLES
 
     definitions = build_definitions(load_settings())
     assert set(LLM_JOBS) == set(LLM_STAGES) == set(type(load_settings().stages).model_fields)

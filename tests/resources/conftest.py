@@ -14,7 +14,7 @@ from ml.sample_kitchen.plan import KitchenSizes
 from ml.sources.cook_mre import clips_table, read_cook_mre_source, read_cook_samples
 from ml.sources.ego_mc_bench import read_ego_mc_bench
 from ml.sources.guideme import read_guideme_source
-from ml.tables.declared import RECORDINGS
+from ml.tables.declarations.recordings import RECORDINGS
 from ml.tables.store import TableStore
 
 NOTHING = KitchenSizes(**dict.fromkeys(KitchenSizes.__dataclass_fields__, 0))

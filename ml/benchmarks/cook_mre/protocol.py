@@ -14,7 +14,7 @@ from ml.benchmarks.families import Family, parse_protocol
 from ml.benchmarks.footage import DEFAULT_BOX, clip_images, video_end_s
 from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
-from ml.tables.declared import CLIP_PREDICTIONS
+from ml.tables.declarations.results import CLIP_PREDICTIONS
 from ml.vocabulary import Status
 
 FRAMES = 16

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_CLIPS
+from ml.tables.declarations.benchmarks import BENCHMARK_CLIPS
 
 ELEMENTS = ("verb", "ingredient", "tool", "location")
 GRADED_ELEMENTS = ("verb", "ingredient")  # only these have levels of difficulty

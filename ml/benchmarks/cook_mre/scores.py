@@ -21,7 +21,7 @@ from ml.benchmarks.cook_mre.samples import ELEMENTS, GRADED_ELEMENTS, CookSample
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.tally import ALL, Failures, Measure, Resampled, Row, Tally, ratio, total
 from ml.errors import InputError
-from ml.tables.declared import SCORES
+from ml.tables.declarations.results import SCORES
 
 # Sums per cluster.
 TP, FP, FN, TN, TYPED, EXPLAINED, FULL, MISTAKES, SAMPLES, FAILED = range(10)

@@ -14,7 +14,7 @@ from ml.benchmarks.ego.units import ScoredUnit, feed_of, scored_units
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.tally import ALL, Failures, Measure, Resampled, Row, Tally, ratio, total, with_undefined
 from ml.benchmarks.text_overlap import rouge_l
-from ml.tables.declared import SCORES
+from ml.tables.declarations.results import SCORES
 from ml.vocabulary import MessageKind, MistakeType
 
 REPORTED = EgoOptions()

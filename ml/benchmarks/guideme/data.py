@@ -11,7 +11,7 @@ from ml.benchmarks.guideme.grids import grid_of
 from ml.benchmarks.guideme.options import SameSecond
 from ml.benchmarks.guideme.scores import GuidanceVideo
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_DIALOGUES, BENCHMARK_TURNS
+from ml.tables.declarations.benchmarks import BENCHMARK_DIALOGUES, BENCHMARK_TURNS
 from ml.vocabulary import Status
 
 

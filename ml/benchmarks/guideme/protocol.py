@@ -16,7 +16,7 @@ from ml.benchmarks.guideme.options import SilenceRule
 from ml.benchmarks.guideme.timeline import is_silence
 from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
-from ml.tables.declared import GUIDANCE_PREDICTIONS
+from ml.tables.declarations.results import GUIDANCE_PREDICTIONS
 from ml.video.jpeg import encode_jpeg
 from ml.vocabulary import Status
 

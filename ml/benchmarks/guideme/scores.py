@@ -15,7 +15,7 @@ from ml.benchmarks.guideme.soft import Laid, VideoSoft, lay_out, match_video
 from ml.benchmarks.guideme.timeline import SILENT, Instant
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.tally import ALL, Failures, Measure, Resampled, Row, Tally, ratio, total
-from ml.tables.declared import SCORES
+from ml.tables.declarations.results import SCORES
 
 Judge = Callable[[Sequence[tuple[str, str]]], Sequence[float | None]]
 """(said, reference) pairs to 0..5 each, None where no grade could be read."""

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
-from ml.tables.declared import VALIDITY_SAMPLE
+from ml.tables.declarations.pairs import VALIDITY_SAMPLE
 from ml.video.clips import cut_clip
 from ml.vocabulary import Status
 

@@ -17,7 +17,8 @@ from ml.benchmarks.plots import per_group_plot, timestamp_error_histogram, times
 from ml.benchmarks.protocols import RunOptions, run_full_recipe, run_per_step
 from ml.benchmarks.running import RunJournal, check_run
 from ml.errors import InputError
-from ml.tables.declared import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS, PREDICTIONS
+from ml.tables.declarations.results import PREDICTIONS
+from ml.tables.declarations.sources import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
 
 PNG = b"\x89PNG"
 

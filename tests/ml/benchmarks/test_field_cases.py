@@ -16,7 +16,8 @@ from ml.benchmarks.readers import read_predictions
 from ml.benchmarks.scoring import Tools, score_files
 from ml.benchmarks.text_overlap import rouge_l
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS, PREDICTIONS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.results import PREDICTIONS
 from tests.ml.benchmarks.made_files import ego_files, write_json
 
 

@@ -6,7 +6,7 @@ import pytest
 from ml.benchmarks.cook_mre.metrics import implied_macro_f1
 from ml.benchmarks.families import Family, parse_protocol
 from ml.benchmarks.leaderboard import GROUPS, METRICS, RANKED_BY, families_of, leaderboard, published, wide
-from ml.tables.declared import SCORES
+from ml.tables.declarations.results import SCORES
 
 
 def row(experiment, protocol, metric, value, group="all"):

@@ -14,7 +14,7 @@ from ml.benchmarks.guideme.protocol import predict_guideme, run_guideme
 from ml.benchmarks.protocols import run_full_recipe, run_per_step
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 from tests.ml.video.films import make_film
 
 COMMON = {"benchmark": "demo", "recording_id": "demo/a"}

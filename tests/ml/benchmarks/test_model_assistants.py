@@ -23,7 +23,7 @@ from ml.benchmarks.running import AssistantUnusableError
 from ml.errors import InputError
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declared import BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_STEPS
 from ml.vocabulary import Status
 
 

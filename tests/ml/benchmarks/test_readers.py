@@ -10,7 +10,7 @@ from ml.benchmarks.ego.scores import score_ego
 from ml.benchmarks.families import Family
 from ml.benchmarks.readers import read_predictions
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from ml.benchmarks.protocols import run_per_step
 from ml.benchmarks.report import Chart, ReportPage, SampleTable, terminal_table, write_report
 from ml.benchmarks.timelines import Lane, Point, Timeline, timeline_svg
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_MESSAGES, BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 
 
 @pytest.fixture

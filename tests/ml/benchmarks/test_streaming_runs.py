@@ -15,7 +15,7 @@ from ml.streaming.runtime import StreamingAssistant
 from ml.streaming.samples import block_range, block_times
 from ml.streaming.untuned import UntunedSpeaker
 from ml.streaming.weights_location import WEIGHTS_FOLDER
-from ml.tables.declared import BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_STEPS
 
 SEEDS = (9_001, 9_002)
 

@@ -2,7 +2,9 @@
 
 import polars as pl
 
-from ml.tables.declared import COMIST_CANDIDATES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS, RECORDINGS
+from ml.tables.declarations.counterfactuals import COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
+from ml.tables.declarations.pairs import COMIST_CANDIDATES
+from ml.tables.declarations.recordings import RECORDINGS
 from ml.vocabulary import Direction, MistakeType, Status
 
 

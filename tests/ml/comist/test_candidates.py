@@ -6,7 +6,7 @@ from ml.comist.leaks import benchmark_leaks
 from ml.embeddings.encoder import TextEncoder
 from ml.embeddings.vectors import TextVectors
 from ml.errors import InputError
-from ml.tables.declared import BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_STEPS
 from ml.vocabulary import Direction, MistakeType, Status
 from tests.ml.comist.made import counterfactual, counterfactuals, recording, recordings, timestamps
 

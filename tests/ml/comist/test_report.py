@@ -6,7 +6,7 @@ from PIL import Image
 
 from ml.comist.report import counts_figure, counts_table, published_table, rejections_table
 from ml.comist.selection import SelectionSettings, select
-from ml.tables.declared import EGO_COMIST
+from ml.tables.declarations.pairs import EGO_COMIST
 from ml.vocabulary import Direction, MistakeType, Status
 from tests.ml.comist.made import candidate, candidates
 

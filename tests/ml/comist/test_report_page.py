@@ -9,7 +9,7 @@ from ml.comist.report_page import ReportInputs, errors_table, write_report
 from ml.comist.selection import SelectionSettings, select
 from ml.counterfactuals.registry import DIRECTIONS
 from ml.llm.spending import spent
-from ml.tables.declared import EGO_COMIST, VALIDITY_REVIEW
+from ml.tables.declarations.pairs import EGO_COMIST, VALIDITY_REVIEW
 from ml.vocabulary import MistakeType, Status
 from tests.ml.comist.made import candidate, candidates, recording, recordings
 from tests.ml.video.films import make_film, number_of

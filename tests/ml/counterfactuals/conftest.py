@@ -9,7 +9,7 @@ import pytest
 from ml.counterfactuals.registry import offline_rules
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declared import NARRATIONS, STEPS
+from ml.tables.declarations.recordings import NARRATIONS, STEPS
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ from ml.llm.client import Client
 from ml.llm.stage import Inputs
 from ml.llm_stages import llm_stage
 from ml.settings import Source, load_settings
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.store import TableStore
 from ml.validity.questions import MEANING
 from ml.vocabulary import MistakeType

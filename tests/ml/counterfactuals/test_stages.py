@@ -8,7 +8,7 @@ from ml.counterfactuals.registry import offline_rules
 from ml.counterfactuals.stages import as_fields, extract_attributes, infer_feedback_timestamps, make_counterfactuals, pair_id
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declared import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
+from ml.tables.declarations.counterfactuals import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
 from ml.vocabulary import MistakeType, Status
 from tests.ml.counterfactuals.conftest import make_narrations, make_steps
 from tests.ml.counterfactuals.readings import amount, duration, heat

@@ -3,7 +3,7 @@
 import polars as pl
 
 from ml.sources.imported import StepDraft, number_steps
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 
 
 def described(

@@ -10,7 +10,8 @@ from ml.llm.backends.anthropic_backend import AnthropicBackend
 from ml.llm.backends.openai_backend import OpenAIBackend
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declared import IMPORTED_STEPS, INSTRUCTIONS
+from ml.tables.declarations.recordings import INSTRUCTIONS
+from ml.tables.declarations.sources import IMPORTED_STEPS
 from tests.ml.instructions.made import described, recording
 
 OFFLINE = Client(RulesBackend(RULES))

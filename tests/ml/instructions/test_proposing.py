@@ -10,7 +10,8 @@ from ml.llm.backends.anthropic_backend import AnthropicBackend
 from ml.llm.backends.openai_backend import OpenAIBackend
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declared import IMPORTED_STEPS, INSTRUCTIONS, NARRATIONS, PROPOSED_STEPS, RECORDINGS
+from ml.tables.declarations.recordings import INSTRUCTIONS, NARRATIONS, PROPOSED_STEPS, RECORDINGS
+from ml.tables.declarations.sources import IMPORTED_STEPS
 from tests.ml.counterfactuals.conftest import make_narrations
 from tests.ml.instructions.made import described
 

@@ -22,7 +22,7 @@ from ml.mixes.exports import export_dataset_folder, export_jsonl, export_parquet
 from ml.mixes.mix import MixSettings, build_mix
 from ml.mixes.qicd_export import check_qicd, export_qicd, qicd_rows
 from ml.sources.qicd import read_qicd
-from ml.tables.declared import TRAINING_MIX
+from ml.tables.declarations.training import TRAINING_MIX
 from tests.ml.mixes.made import sample, samples
 
 SUCCESS = {"t_s": 40.0, "kind": "success", "text": "Well done."}

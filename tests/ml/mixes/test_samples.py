@@ -3,7 +3,9 @@ import pytest
 
 from ml.errors import InputError
 from ml.mixes.samples import SAMPLE_SCHEMA, SampleSettings, Twins, comist_samples, message_samples, step_samples
-from ml.tables.declared import EGO_COMIST, IMPORTED_MESSAGES, STEPS
+from ml.tables.declarations.pairs import EGO_COMIST
+from ml.tables.declarations.recordings import STEPS
+from ml.tables.declarations.sources import IMPORTED_MESSAGES
 from ml.vocabulary import MessageKind, MistakeType
 from tests.ml.comist.made import candidate, recording, recordings
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ml.narration.imported import choose_annotator, narrations_in_windows
-from ml.tables.declared import IMPORTED_NARRATIONS
+from ml.tables.declarations.sources import IMPORTED_NARRATIONS
 from ml.video.windows import make_windows
 from ml.vocabulary import Status
 

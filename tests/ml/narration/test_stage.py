@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ml.narration.narrator import FramePlan
 from ml.narration.stage import mark_repeats, narrate_recording, narration_status
-from ml.tables.declared import IMPORTED_NARRATIONS, NARRATIONS
+from ml.tables.declarations.recordings import NARRATIONS
+from ml.tables.declarations.sources import IMPORTED_NARRATIONS
 from ml.video.probe import probe_video
 from ml.vocabulary import Status
 from tests.ml.narration.narrators import NumberReader

@@ -8,7 +8,7 @@ import pytest
 from ml.benchmarks.cook_mre.samples import samples_from_table
 from ml.errors import InputError
 from ml.sources.cook_mre import CookColumns, clips_table, read_cook_mre_source, read_cook_samples
-from ml.tables.declared import RECORDINGS
+from ml.tables.declarations.recordings import RECORDINGS
 
 MISTAKE = {
     "sample_id": "1",

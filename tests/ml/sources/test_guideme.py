@@ -7,7 +7,8 @@ import pytest
 from ml.benchmarks.guideme.data import dialogue_tables, guidance_videos, items_from_tables, read_items
 from ml.errors import InputError
 from ml.sources.guideme import read_guideme_source
-from ml.tables.declared import GUIDANCE_PREDICTIONS, RECORDINGS
+from ml.tables.declarations.recordings import RECORDINGS
+from ml.tables.declarations.results import GUIDANCE_PREDICTIONS
 
 ITEM = {
     "videos": ["0009.mp4"],

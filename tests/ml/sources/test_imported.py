@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, StepDraft, natural_key, number_steps, overlaps, same_text, text_id
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 
 TIMED = st.tuples(st.sampled_from("abc"), st.floats(0, 100), st.floats(0.1, 9)).map(lambda t: (t[0], t[1], t[1] + t[2]))
 UNTIMED = st.sampled_from("abc").map(lambda step_id: (step_id, None, None))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ml.errors import InputError
 from ml.sources.ego4d_narrations import read_ego4d_narrations
 from ml.sources.point_narrations import Point, clean_text, narration_rows
-from ml.tables.declared import IMPORTED_NARRATIONS
+from ml.tables.declarations.sources import IMPORTED_NARRATIONS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from ml.errors import InputError
 from ml.sources.imported import StepDraft, number_steps
 from ml.sources.placing import place_recording, place_steps
-from ml.tables.declared import IMPORTED_RECORDINGS, IMPORTED_STEPS, VIDEO_PROBE
+from ml.tables.declarations.recordings import VIDEO_PROBE
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Status
 
 

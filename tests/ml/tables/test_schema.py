@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from ml.errors import InputError
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.schema import Column, Partitioning, Table
 
 TOY = Table(

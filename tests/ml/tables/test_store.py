@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ml.errors import InputError
-from ml.tables.declared import TABLES
+from ml.tables.catalogue import TABLES
 from ml.tables.names import open_table
 from ml.tables.store import TableStore, decode_key, encode_key, fingerprint
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from ml.counterfactuals.registry import DIRECTIONS
-from ml.tables.declared import EGO_COMIST, VALIDITY_ANSWERS, VALIDITY_CHECK
+from ml.tables.declarations.pairs import EGO_COMIST, VALIDITY_ANSWERS, VALIDITY_CHECK
 from ml.vocabulary import MistakeType
 from tests.ml.comist.made import recording, recordings
 

@@ -9,7 +9,7 @@ from ml.llm.backends.rules import RulesBackend
 from ml.llm.cache import ReplyCache
 from ml.llm.client import Client
 from ml.llm.requests import Reply
-from ml.tables.declared import VALIDITY_CHECK
+from ml.tables.declarations.pairs import VALIDITY_CHECK
 from ml.validity.check import check_pairs, read_verdicts
 from ml.validity.rules import OPEN, check_validity, rules
 from ml.vocabulary import MistakeType, Status

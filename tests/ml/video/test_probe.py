@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ml.tables.declared import VIDEO_PROBE
+from ml.tables.declarations.recordings import VIDEO_PROBE
 from ml.video.probe import probe_video
 from ml.video.windows import iter_windows, make_windows
 from tests.ml.video.films import make_film, remux, set_edit_start
