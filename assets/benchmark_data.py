@@ -7,7 +7,8 @@ from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.metadata import preview_markdown
 from assets.style import BENCHMARKS as GROUP
 from assets.style import OWNERS, SINGLE_TAGS
-from ml.settings import Settings, Source, SourceKind
+from ml.setting_sections.sources import Source, SourceKind
+from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
 from resources.tables import Tables

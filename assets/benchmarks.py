@@ -11,7 +11,8 @@ from assets.metadata import number, png_metadata, preview_markdown
 from assets.style import BENCHMARKS as GROUP
 from assets.style import GPU_TAGS, OWNERS, SINGLE_TAGS
 from ml.benchmarks.families import parse_protocol
-from ml.settings import Settings, SourceKind
+from ml.setting_sections.sources import SourceKind
+from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.assistants import Assistants
 from resources.partitions import benchmark_runs

@@ -14,7 +14,10 @@ import polars as pl
 from assets.imported import content_hash, import_partition, source_of
 from ml.benchmarks.families import DATA_TABLES, Family, parse_protocol
 from ml.llm_stages import llm_stage
-from ml.settings import LLM, RAW_VIDEOS, Assistant, Settings
+from ml.setting_sections.benchmarks import Assistant
+from ml.setting_sections.models import LLM
+from ml.setting_sections.sources import RAW_VIDEOS
+from ml.settings import Settings
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
 CODE_VERSIONS = {

@@ -4,7 +4,7 @@ import hashlib
 
 import polars as pl
 
-from ml.settings import RAW_VIDEOS
+from ml.setting_sections.sources import RAW_VIDEOS
 from ml.tables.store import TableStore
 
 

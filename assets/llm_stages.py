@@ -20,7 +20,8 @@ from assets.partitioned import (
 from assets.style import LLM_TAGS, OWNERS
 from ml.llm.stage import LLMStage
 from ml.llm_stages import llm_stage
-from ml.settings import LLMBackend, Settings
+from ml.setting_sections.models import LLMBackend
+from ml.settings import Settings
 from ml.tables.store import TableStore
 from ml.vocabulary import FAILED, Status
 from resources.llm import LanguageModels, open_client, spend_metadata

@@ -11,7 +11,8 @@ from assets.fingerprints import CODE_VERSIONS, fingerprint_of_import
 from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
 from ml.errors import InputError
-from ml.settings import RAW_VIDEOS, Settings, Source, SourceKind
+from ml.setting_sections.sources import RAW_VIDEOS, Source, SourceKind
+from ml.settings import Settings
 from ml.sources.imported import SPLIT_LEAK, ImportedSource
 from ml.tables.store import TableStore, decode_key
 from resources.partitions import RECORDINGS, recording_key

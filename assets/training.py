@@ -7,7 +7,9 @@ from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.metadata import number, png_metadata, preview_markdown
 from assets.style import GPU_TAGS, OWNERS, SINGLE_TAGS
 from assets.style import TRAINING as GROUP
-from ml.settings import EGO_COMIST, Settings, SourceKind
+from ml.setting_sections.sources import SourceKind
+from ml.setting_sections.training import EGO_COMIST
+from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.checkpoints import Checkpoints
 from resources.partitions import experiments, mixes

@@ -14,7 +14,10 @@ from assets.fingerprints import Fingerprints
 from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
 from ml.progress import format_seconds
-from ml.settings import FLOORS, LLM, UNTUNED, Assistant, AssistantBackend, LLMBackend, Settings, SourceKind
+from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
+from ml.setting_sections.models import LLM, LLMBackend
+from ml.setting_sections.sources import SourceKind
+from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.assistants import Assistants
 from resources.scoring import Scorers

@@ -12,7 +12,9 @@ from ml.llm.dry_run import Questions, dry_run
 from ml.llm.estimate import Estimate, estimate
 from ml.llm.stage import Inputs, LLMStage
 from ml.llm_stages import LLM_STAGES, llm_stage
-from ml.settings import LLM, RAW_VIDEOS, NarrationBackend, Settings
+from ml.setting_sections.models import LLM, NarrationBackend
+from ml.setting_sections.sources import RAW_VIDEOS
+from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.llm import open_client, reply_cache
 

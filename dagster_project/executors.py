@@ -3,7 +3,7 @@
 import dagster as dg
 
 from ml.errors import InputError
-from ml.settings import Compute, ExecutorKind
+from ml.setting_sections.compute import Compute, ExecutorKind
 
 PRELOADED = ["dagster_project.definitions"]
 

@@ -1,7 +1,7 @@
 """The LLM stages of the graph, listed once: whatever works on "each stage" or on "a stage by name" goes through here.
 
-A further stage is one entry here, one section in ``ml.settings.Stages`` and one asset. What a stage asks and how it reads the replies is
-in the stage's own room.
+A further stage is one entry here, one section in ``ml.setting_sections.models`` and one asset. What a stage asks and how it
+reads the replies is in the stage's own room.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
 from ml.errors import InputError
 from ml.instructions.prompts import instruct_hash, propose_hash
 from ml.llm.stage import Asks, Inputs, LLMStage, Rules
-from ml.settings import RAW_VIDEOS
+from ml.setting_sections.sources import RAW_VIDEOS
 from ml.validity.prompts import prompt_hash as validity_prompt_hash
 from ml.vocabulary import MistakeType
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ml.errors import InputError
-from ml.settings import LLM, Assistant, AssistantBackend, AssistantKind, LLMBackend
+from ml.setting_sections.benchmarks import Assistant, AssistantBackend, AssistantKind
+from ml.setting_sections.models import LLM, LLMBackend
 from resources.llm import open_client, reply_cache
 from resources.settings import PlatformSettings
 

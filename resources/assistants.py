@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 
 from ml.benchmarks.families import BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
-from ml.settings import FLOORS, UNTUNED, Assistant, AssistantBackend
+from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
 from ml.tables.store import TableStore, encode_key, fingerprint
 from resources.asked_models import Asked, opened, turn_factory
 from resources.checkpoints import Checkpoints

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import polars as pl
 
-from ml.settings import Experiment
+from ml.setting_sections.training import Experiment
 from ml.tables.declarations.training import TUNING_LOG
 from resources.settings import PlatformSettings
 

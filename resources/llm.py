@@ -10,7 +10,8 @@ import dagster as dg
 from ml.errors import InputError
 from ml.llm.stage import Rules
 from ml.llm_stages import llm_stage
-from ml.settings import LLM, LLMBackend, Settings
+from ml.setting_sections.models import LLM, LLMBackend
+from ml.settings import Settings
 from resources.settings import PlatformSettings
 
 if TYPE_CHECKING:

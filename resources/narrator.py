@@ -5,7 +5,8 @@ from pydantic import PrivateAttr
 
 from ml.errors import InputError
 from ml.narration.narrator import Narrator
-from ml.settings import LLM, LLMBackend, Narration, NarrationBackend, Settings
+from ml.setting_sections.models import LLM, LLMBackend, Narration, NarrationBackend
+from ml.settings import Settings
 from resources.settings import PlatformSettings
 
 

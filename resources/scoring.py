@@ -8,7 +8,7 @@ import polars as pl
 from pydantic import PrivateAttr
 
 from ml.benchmarks.families import Family, parse_protocol
-from ml.settings import FLOORS
+from ml.setting_sections.benchmarks import FLOORS
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
 

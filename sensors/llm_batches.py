@@ -8,7 +8,8 @@ import dagster as dg
 
 from ml.errors import InputError
 from ml.llm_stages import LLM_STAGES
-from ml.settings import LLMBackend, Settings
+from ml.setting_sections.models import LLMBackend
+from ml.settings import Settings
 from resources.llm import open_batches, reply_cache
 from resources.partitions import partition_tags
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from ml.settings import RAW_VIDEOS, Settings
+from ml.setting_sections.sources import RAW_VIDEOS
+from ml.settings import Settings
 from ml.sources.raw_videos import Cursor, scan_folder
 from resources.partitions import RECORDINGS, recording_key
 

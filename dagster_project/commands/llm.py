@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ml.settings import LLM, LLMBackend, Settings
+from ml.setting_sections.models import LLM, LLMBackend
+from ml.settings import Settings
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -205,7 +205,7 @@ def _tools(
     from ml.benchmarks.scoring import Tools
     from ml.benchmarks.similarity import BertScore, BertScoreOptions
     from ml.embeddings.encoder import TextEncoder
-    from ml.settings import LLM, LLMBackend
+    from ml.setting_sections.models import LLM, LLMBackend
     from resources.llm import open_client, reply_cache
 
     encoder = TextEncoder(embedder if embedder is not None else settings.embeddings.model)

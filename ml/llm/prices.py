@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ml.llm.requests import Usage
-from ml.settings import ModelPrice
+from ml.setting_sections.models import ModelPrice
 
 PRICES_AS_OF = "2026-10 for Claude, 2025-11 for the others"
 BATCH_SHARE = 0.5  # both providers bill batch work at half price

@@ -13,7 +13,8 @@ from typing import Protocol
 import polars as pl
 
 from ml.llm.requests import Reply, Request
-from ml.settings import LLM, Settings
+from ml.setting_sections.models import LLM
+from ml.settings import Settings
 from ml.tables.catalogue import TABLES
 from ml.tables.schema import Partitioning
 from ml.tables.store import TableStore

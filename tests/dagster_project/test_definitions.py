@@ -10,7 +10,8 @@ import pytest
 from dagster_project.definitions import build_definitions
 from dagster_project.executors import executor_for
 from ml.errors import InputError
-from ml.settings import Compute, ExecutorKind, Settings, load_settings
+from ml.setting_sections.compute import Compute, ExecutorKind
+from ml.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = {

@@ -3,7 +3,8 @@
 import pytest
 
 from ml.errors import InputError
-from ml.settings import LLMBackend, NarrationBackend, load_settings
+from ml.setting_sections.models import LLMBackend, NarrationBackend
+from ml.settings import load_settings
 from ml.vocabulary import MistakeType
 
 

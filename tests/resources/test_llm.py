@@ -8,7 +8,8 @@ from ml.errors import InputError
 from ml.llm.client import Client
 from ml.llm.limits import Limits
 from ml.llm.requests import Request
-from ml.settings import LLM, load_settings
+from ml.setting_sections.models import LLM
+from ml.settings import load_settings
 from ml.vocabulary import Status
 from resources.llm import open_batches, open_client, reply_cache
 from tests.ml.llm.provider import Provider

@@ -75,7 +75,8 @@ from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
 from ml.llm.stage import Inputs
 from ml.llm_stages import llm_stage
-from ml.settings import Source, load_settings
+from ml.setting_sections.sources import Source
+from ml.settings import load_settings
 from ml.tables.catalogue import TABLES
 from ml.tables.store import TableStore
 from ml.validity.questions import MEANING

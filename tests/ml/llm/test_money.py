@@ -23,7 +23,7 @@ from ml.llm.prices import PRICES, Price, own_prices, price_of
 from ml.llm.requests import Request, Usage
 from ml.llm.retries import RetryPolicy, retry_after_s
 from ml.llm.tokens import text_tokens
-from ml.settings import ModelPrice
+from ml.setting_sections.models import ModelPrice
 from tests.ml.llm.provider import Provider
 
 

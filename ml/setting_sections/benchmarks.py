@@ -1,0 +1,135 @@
+"""Sections for benchmarks: assistants that are asked, protocols, the judge; and the names of the floors."""
+
+from enum import StrEnum
+
+from pydantic import Field, field_validator, model_validator
+
+from ml.benchmarks.families import Family, parse_protocol
+from ml.setting_sections.models import LLM, LLMBackend
+from ml.setting_sections.section import Section
+
+FLOORS = {
+    "floor_silent": (Family.EGO, Family.GUIDEME),
+    "floor_always_speak": (Family.EGO, Family.GUIDEME),
+    "floor_alert_every_10s": (Family.EGO, Family.GUIDEME),
+    "floor_duration_timer": (Family.EGO,),
+    "floor_always_mistake": (Family.COOK_MRE,),
+    "floor_always_correct": (Family.COOK_MRE,),
+}
+UNTUNED = "untuned_base"
+
+
+class AssistantKind(StrEnum):
+    BY_BENCHMARK = "by_benchmark"
+    """turn_based on EGO-MC-Bench, per_second on GuideMe, single_clip on Cook-MRE."""
+    TURN_BASED = "turn_based"
+    NARRATION = "narration"
+    PER_SECOND = "per_second"
+    SINGLE_CLIP = "single_clip"
+
+
+class AssistantBackend(StrEnum):
+    LLM = "llm"
+    TRANSFORMERS = "transformers"
+    EMBEDDED = "embedded"
+
+
+_FAMILIES = {
+    AssistantKind.BY_BENCHMARK: tuple(Family),
+    AssistantKind.TURN_BASED: (Family.EGO,),
+    AssistantKind.NARRATION: (Family.EGO,),
+    AssistantKind.PER_SECOND: (Family.GUIDEME,),
+    AssistantKind.SINGLE_CLIP: (Family.COOK_MRE,),
+}
+
+
+class Assistant(Section):
+    """A general model that is asked; streaming checkpoints are ``experiments``."""
+
+    kind: AssistantKind = AssistantKind.BY_BENCHMARK
+    backend: AssistantBackend = AssistantBackend.LLM
+    """``llm``: the server of ``llm``; ``transformers``: a local vision-language chat model; ``embedded`` knows the sample kitchen only:
+    it answers single clips and narrates."""
+    llm: LLM = LLM()
+    """Server, model, budget and pace, as for a stage; the model must take images."""
+    model: str | None = None
+    """For ``transformers``: folder or name."""
+    device: str = "auto"
+    """For ``transformers``: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
+    helper: LLM = LLM()
+    """For ``narration``: the language model that judges the narrations."""
+    units_at_once: int = Field(8, ge=1)
+    """Recordings, videos or samples that are asked about side by side over HTTP; a local model takes one at a time."""
+    detailed_prompt: bool = True
+    """For turns: the prompt with the mistake types spelled out, or the simple one (for smaller models)."""
+    interval_s: float = Field(5.0, gt=0)
+    """For turns: seconds between two questions."""
+    history_s: float = Field(120.0, gt=0)
+    """For turns: seconds of the step that are shown."""
+    frames_per_second: float = Field(2.0, gt=0)
+    max_images: int = Field(32, ge=1)
+    """Most pictures in one question of a turn."""
+    window_images: int = Field(60, ge=1)
+    """Most pictures in one question of GuideMe, one a second before that."""
+    box: tuple[int, int] = (448, 448)
+    """Width and height that pictures are fitted into, in shape."""
+    max_tokens: int = Field(512, ge=1)
+    """Cap of a reply."""
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> "Assistant":
+        match self.backend:
+            case AssistantBackend.LLM if self.llm.backend is LLMBackend.RULES:
+                raise ValueError("backend 'llm' needs `llm` with a backend and a model")
+            case AssistantBackend.TRANSFORMERS if not self.model:
+                raise ValueError("backend 'transformers' needs `model`")
+            case _ if self.kind is AssistantKind.NARRATION and self.helper.backend is LLMBackend.RULES:
+                raise ValueError("kind 'narration' needs `helper`, the language model that judges narrations")
+            case AssistantBackend.EMBEDDED if self.kind in (AssistantKind.TURN_BASED, AssistantKind.PER_SECOND):
+                raise ValueError(f"the embedded model cannot be {self.kind.value}: it narrates and answers single clips")
+        return self
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Benchmarks that it can take part in."""
+        if self.backend is AssistantBackend.EMBEDDED and self.kind is AssistantKind.BY_BENCHMARK:
+            return (Family.COOK_MRE,)
+        return _FAMILIES[self.kind]
+
+
+class GuideMeProfile(StrEnum):
+    """Readings of what the paper leaves open, see ``ml.benchmarks.guideme.options``."""
+
+    OFFICIAL = "official"
+    DEVELOPMENT = "development"
+    PAPER_LITERAL = "paper_literal"
+
+
+class Benchmarks(Section):
+    experiments: tuple[str, ...] = ()
+    """Floors, ``untuned_base``, tuned experiments and assistants by name; by default all that there are."""
+    protocols: tuple[str, ...] = (
+        "kitchen_steps.per_step",
+        "kitchen_steps_unseen.per_step",
+        "kitchen_ego_mc_bench.per_step",
+        "kitchen_ego_mc_bench.full_recipe",
+        "kitchen_ego_mc_bench_unseen.per_step",
+        "kitchen_guideme.anchor",
+        "kitchen_cook_mre.default",
+        "kitchen_cook_mre.hint",
+    )
+    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|end_of_video>``, ``<benchmark>.<dense|anchor>`` with ``-own``,
+    ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``; ``ml.benchmarks.families``."""
+
+    judge: LLM = LLM()
+    """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure
+    of what a language model would say."""
+    guideme_profile: GuideMeProfile = GuideMeProfile.DEVELOPMENT
+    """``official`` for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
+
+    @field_validator("protocols")
+    @classmethod
+    def _named_rightly(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            parse_protocol(name)
+        return value

@@ -1,0 +1,41 @@
+"""Sections for pairs: how they are made, filtered and reviewed."""
+
+from pydantic import Field
+
+from ml.setting_sections.section import Section
+
+
+class Counterfactuals(Section):
+    minimum_timing_change_s: float = Field(2.0, gt=0)
+    """Smallest change of a duration. The paper uses 15 s; the sample kitchen cooks for seconds, so its default is smaller."""
+
+
+class Embeddings(Section):
+    model: str | None = None
+    """Sentence-transformers folder or name; default all-MiniLM-L6-v2 from the installed package."""
+
+
+class Selection(Section):
+    """Thresholds of the similarity filters: cosines of stored scores. None switches a filter off."""
+
+    too_close: float | None = Field(0.98, gt=0, le=1)
+    """An alternative this close to its original is no mistake; changed amounts and levels are told apart by rule."""
+    near_benchmark: float | None = Field(None, gt=0, le=1)
+    """None, because the sample kitchen has few sentences; 0.95 to 0.99 suits real data."""
+    near_duplicate: float | None = Field(0.97, gt=0, le=1)
+    copies_per_text: int | None = Field(None, ge=1)
+    """How often one pair of texts may stand on different clips; 20 suits real data."""
+    validity_check: bool = True
+    """Whether a pair goes that the independent check calls no mistake, not feasible, or of another type."""
+    reviews: bool = True
+    """Whether a pair goes that most of its reviewers call invalid."""
+    balance: bool = True
+
+
+class Review(Section):
+    """What people are asked about."""
+
+    size: int = Field(500, ge=1)
+    """Pairs in the sample."""
+    seed: int = 0
+    """Another seed draws other pairs; answers to the former ones are kept."""
