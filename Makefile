@@ -9,7 +9,7 @@ READY := $(VENV)/.installed
 install: $(READY)
 
 $(READY): constraints.txt pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e ".[dev]"
 	touch $@
 

@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from assets.fingerprints import Fingerprints
+from dagster_project.progress_display import progress_display
 from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
-from ml.progress import format_seconds
+from ml.progress import Snapshot, format_seconds
 from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
 from ml.setting_sections.models import LLM, LLMBackend
 from ml.setting_sections.sources import SourceKind
@@ -94,23 +94,14 @@ def run_benchmark(settings: Settings, console: Console, named: NamedAssistant, w
 def _predict(
     settings: Settings, console: Console, store: TableStore, named: NamedAssistant, protocol: BenchmarkProtocol, made_from: str
 ) -> None:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
     assistants = Assistants(data=str(settings.data.absolute()))
     started = time.monotonic()
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(f"{named.experiment} under {protocol.name}", total=None)
+    with progress_display(console, f"{named.experiment} under {protocol.name}") as show:
         usage = assistants.predict(
             named.experiment,
             protocol.name,
             store,
-            lambda done, total: bar.update(task, completed=done, total=max(total, 1)),
+            lambda done, total: show(Snapshot.since(started, "predictions", done, total)),
             made_from,
             assistant=named.assistant,
         )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import dagster as dg
 import polars as pl
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
 from assets.fingerprints import Fingerprints
@@ -16,9 +15,10 @@ from assets.imported import source_of
 from dagster_project import jobs
 from dagster_project.instance import prepare_instance
 from dagster_project.leaderboard_tables import show_leaderboard
+from dagster_project.progress_display import progress_display
 from dagster_project.runs import ProgressWatch, end_dead_runs, quiet_dagster, run_job
 from ml.benchmarks.families import DATA_TABLES, parse_protocol
-from ml.progress import Snapshot, format_seconds
+from ml.progress import format_seconds
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, encode_key
 from resources.partitions import partition_tags, recording_ranges
@@ -82,20 +82,7 @@ def run_stretch(console: Console, settings: Settings, instance: dg.DagsterInstan
     if pending is not None and not pending:
         console.print(f"[green]✓[/] {stretch.title}: current")
         return True
-    columns = (
-        TextColumn("{task.description:<42}"),
-        BarColumn(24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(stretch.title, total=None)
-
-        def show(snapshot: Snapshot) -> None:
-            bar.update(task, description=f"{stretch.title}: {snapshot.stage}", completed=snapshot.done, total=max(snapshot.total, 1))
-
+    with progress_display(console, stretch.title) as show:
         started = time.monotonic()
         with ProgressWatch(settings.data / "progress", stretch.stages, show):
             for tags in [{}] if pending is None else _ranges(instance, pending, settings):

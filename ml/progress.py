@@ -17,6 +17,12 @@ class Snapshot:
     elapsed_s: float
     left_s: float | None
 
+    @classmethod
+    def since(cls, started: float, stage: str, done: int, total: int) -> "Snapshot":
+        """A snapshot of now; ``started`` is the monotonic clock when the work began."""
+        elapsed = time.monotonic() - started
+        return cls(stage, done, total, elapsed, elapsed / done * (total - done) if done else None)
+
     def text(self) -> str:
         left = "" if self.left_s is None else f", {format_seconds(self.left_s)} left"
         return f"{self.stage}: {self.done}/{self.total} ({format_seconds(self.elapsed_s)}{left})"
@@ -42,9 +48,7 @@ class Progress:
         self(self.done + count, self.total)
 
     def snapshot(self) -> Snapshot:
-        elapsed = time.monotonic() - self.started
-        left = elapsed / self.done * (self.total - self.done) if self.done else None
-        return Snapshot(self.stage, self.done, self.total, elapsed, left)
+        return Snapshot.since(self.started, self.stage, self.done, self.total)
 
     def _write(self) -> None:
         self.written = time.monotonic()
