@@ -10,6 +10,7 @@ from assets.imported import imported_rows
 from assets.partitioned import fail_where_unmade, make_partitions, partition_metadata
 from assets.style import GPU_TAGS, OWNERS
 from assets.style import NARRATIONS as GROUP
+from ml.vocabulary import Status
 from resources.narrator import NarratorModel
 from resources.partitions import RECORDINGS
 from resources.settings import PlatformSettings
@@ -35,7 +36,7 @@ def narration_assets() -> list[dg.AssetsDefinition]:
     ) -> dg.MaterializeResult:
         """10 s windows every 5 s to the end of each recording, described with a focus on hands and objects.
 
-        A recording without a usable video and without narrations of its own has no rows.
+        A recording without a usable video and without narrations of its own has one row, which says so.
         """
         from ml.narration.stage import ToNarrate, narrate_recordings
 
@@ -46,9 +47,9 @@ def narration_assets() -> list[dg.AssetsDefinition]:
             wanted = []
             for identifier in ids:
                 row = store.read("recordings", identifier).row(0, named=True)
-                usable = row["video_status"] == "ok" and row["video_path"] is not None
-                path = Path(row["video_path"]) if usable else None
-                wanted.append(ToNarrate(identifier, path, row["duration_s"], imported[identifier]))
+                path = None if row["video_path"] is None else Path(row["video_path"])
+                status = Status(row["video_status"])
+                wanted.append(ToNarrate(identifier, path, row["duration_s"], imported[identifier], status, row["reason"]))
             return narrate_recordings(wanted, narrator.get)
 
         prints = Fingerprints(store, settings.values)

@@ -20,20 +20,26 @@ REPEATS_FROM = 3  # so many windows in a row with one text are a repetition
 
 @dataclass(frozen=True)
 class ToNarrate:
-    """One recording to narrate: ``duration_s`` is the decodable length where there is a video; ``imported`` its ``imported_narrations``."""
+    """One recording to narrate: ``duration_s`` is the decodable length where there is a video; ``imported`` its ``imported_narrations``.
+
+    ``video_status`` and ``video_reason`` are those of ``recordings``: a video that is not ok is not read.
+    """
 
     recording_id: str
     video_path: Path | None
     duration_s: float | None
     imported: pl.DataFrame | None = None
+    video_status: Status = Status.OK
+    video_reason: str | None = None
 
 
-def narrate_recordings(recordings: Sequence[ToNarrate], get_narrator: Callable[[], Narrator] | None) -> dict[str, pl.DataFrame]:
+def narrate_recordings(recordings: Sequence[ToNarrate], get_narrator: Callable[[], Narrator]) -> dict[str, pl.DataFrame]:
     """Rows of ``narrations`` for windows of 10 s every 5 s of each recording, by recording id.
 
     Where ``imported`` has rows, they are used and no video is read; a missing ``duration_s`` is then the end of the last of them. Else
     ``get_narrator`` is called, once and only then, and describes the windows; windows of several recordings share a call, which is what
-    fills a batch of a small model. Without either a video or imported narrations there are no rows: ``narration_status`` says why.
+    fills a batch of a small model. Without either a video or imported narrations there is one row over the recording, with the status of
+    its video (``no_video``, ``bad_video``), or ``empty`` where a video has no length.
 
     A window that fails is a row with its status; so is every window of a file that cannot be opened (``bad_video``). Raises
     ``InputError`` only for what would fail for every recording alike (see ``Narrator``).
@@ -43,11 +49,11 @@ def narrate_recordings(recordings: Sequence[ToNarrate], get_narrator: Callable[[
     for recording in recordings:
         if recording.imported is not None and recording.imported.height:
             made[recording.recording_id] = _from_dataset(recording, recording.imported)
-        elif recording.video_path is None or get_narrator is None or not recording.duration_s:
-            made[recording.recording_id] = NARRATIONS.empty()
+        elif recording.video_path is None or recording.video_status is not Status.OK or not recording.duration_s:
+            made[recording.recording_id] = _unseen(recording)
         else:
             seen.append(recording)
-    if seen and get_narrator is not None:
+    if seen:
         made |= _from_videos(seen, get_narrator())
     return made
 
@@ -56,7 +62,7 @@ def narrate_recording(
     recording_id: str,
     video_path: Path | None,
     duration_s: float | None,
-    get_narrator: Callable[[], Narrator] | None,
+    get_narrator: Callable[[], Narrator],
     *,
     imported: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
@@ -69,6 +75,19 @@ def _from_dataset(recording: ToNarrate, imported: pl.DataFrame) -> pl.DataFrame:
     windows = make_windows(length_s)
     annotator = choose_annotator(imported)
     return _frame(recording.recording_id, f"dataset/{annotator}", windows, narrations_in_windows(imported, windows, annotator))
+
+
+def _unseen(recording: ToNarrate) -> pl.DataFrame:
+    """The one row of a recording that nobody can narrate."""
+    match recording.video_status:
+        case Status.OK if recording.video_path is not None:
+            status, reason = Status.EMPTY, "the video has no length and the dataset has no narrations"
+        case Status.OK:
+            status, reason = Status.NO_VIDEO, "no video file, and the dataset has no narrations"
+        case _:
+            status, reason = recording.video_status, recording.video_reason or f"the video is {recording.video_status}"
+    whole = Window(0, 0.0, recording.duration_s or 0.0)
+    return _frame(recording.recording_id, "none", [whole], [Narration(None, status, reason)])
 
 
 def _from_videos(recordings: Sequence[ToNarrate], narrator: Narrator) -> dict[str, pl.DataFrame]:
@@ -95,23 +114,6 @@ def _all_windows(
         with reader:
             for window in read_windows(reader, mine, plan.fps, plan.frame_size((reader.width, reader.height)), plan.max_frames):
                 yield recording.recording_id, window
-
-
-def narration_status(narrations: pl.DataFrame, video_status: Status, video_reason: str | None = None) -> tuple[Status, str | None]:
-    """Outcome of the stage for one recording.
-
-    ``ok`` where any window has a text; where there are no rows, the video's own status and reason (``empty`` for a video without
-    length); where no window succeeded, the commonest status of the windows with its count and first reason.
-    """
-    if narrations.filter(pl.col("status") == Status.OK).height:
-        return Status.OK, None
-    if not narrations.height:
-        if video_status is Status.OK:
-            return Status.EMPTY, "the video has no length and the dataset has no narrations"
-        return video_status, video_reason or f"no windows were made: video is {video_status}"
-    status, count = narrations.group_by("status").len().sort(["len", "status"], descending=[True, False]).row(0)
-    first = narrations.filter(pl.col("status") == status)["reason"][0]
-    return Status(status), f"{count} of {narrations.height} windows: {first}"
 
 
 def mark_repeats(texts: Sequence[str | None]) -> list[bool]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ml.narration.narrator import FramePlan
-from ml.narration.stage import mark_repeats, narrate_recording, narration_status
+from ml.narration.stage import ToNarrate, mark_repeats, narrate_recording, narrate_recordings
 from ml.tables.declarations.recordings import NARRATIONS
 from ml.tables.declarations.sources import IMPORTED_NARRATIONS
 from ml.video.probe import probe_video
@@ -59,7 +59,6 @@ def test_a_failed_window_is_a_row(tmp_path):
     rows = NARRATIONS.check(narrate_recording(ID, path, 20.0, lambda: NumberReader(fails_at=frozenset({1}))))
     assert rows["status"].to_list() == ["ok", "error", "ok"]
     assert rows["reason"].to_list() == [None, "asked to fail", None]
-    assert narration_status(rows, Status.OK) == (Status.OK, None)
 
 
 def test_window_without_frames_is_skipped_without_a_call(tmp_path):
@@ -78,14 +77,21 @@ def test_file_that_does_not_open_gives_rows_with_the_reason(tmp_path):
     assert rows["status"].to_list() == ["bad_video", "bad_video"]
     assert "cannot be opened" in rows["reason"][0]
     assert narrator.calls == []
-    assert narration_status(rows, Status.OK)[0] is Status.BAD_VIDEO
 
 
-@pytest.mark.parametrize("path", [None, Path("unused.mp4")])
-def test_without_video_there_are_no_rows(path):
-    rows = narrate_recording(ID, path, None if path else 30.0, never)
-    assert NARRATIONS.check(rows).height == 0
-    assert narration_status(rows, Status.NO_VIDEO, "no video file is known") == (Status.NO_VIDEO, "no video file is known")
+@pytest.mark.parametrize(
+    ("recording", "told"),
+    [
+        (ToNarrate(ID, None, 30.0, None, Status.NO_VIDEO, "no video file"), (0.0, 30.0, "no_video", "no video file")),
+        (ToNarrate(ID, None, None), (0.0, 0.0, "no_video", "no video file, and the dataset has no narrations")),
+        (ToNarrate(ID, Path("cut.mp4"), None, None, Status.BAD_VIDEO, "moov atom"), (0.0, 0.0, "bad_video", "moov atom")),
+        (ToNarrate(ID, Path("a.mp4"), 0.0), (0.0, 0.0, "empty", "the video has no length and the dataset has no narrations")),
+    ],
+)
+def test_a_recording_that_nobody_can_narrate_is_one_row_that_says_why(recording, told):
+    rows = NARRATIONS.check(narrate_recordings([recording], never)[ID])
+    assert rows.select("start_s", "end_s", "status", "reason").rows() == [told]
+    assert rows["text"].to_list() == [None]
 
 
 def test_the_dataset_narrates_first(tmp_path):
@@ -95,7 +101,7 @@ def test_the_dataset_narrates_first(tmp_path):
 
 
 def test_the_dataset_narrates_without_any_length_known():
-    rows = narrate_recording(ID, None, None, None, imported=imported((1.0, 4.0, "takes a cup"), (12.0, 14.0, "stirs.")))
+    rows = narrate_recording(ID, None, None, never, imported=imported((1.0, 4.0, "takes a cup"), (12.0, 14.0, "stirs.")))
     assert rows["end_s"][-1] == 14.0
 
 
@@ -114,12 +120,6 @@ def test_times_count_from_the_window(tmp_path):
     narrator = NumberReader()
     narrate_recording(ID, path, 15.0, lambda: narrator)
     assert narrator.times_s == [[0.0, 4.0], [0.0, 5.0]]
-
-
-def test_status_when_every_window_failed(tmp_path):
-    path = make_film(tmp_path / "a.mp4", 200, 10)
-    rows = narrate_recording(ID, path, 20.0, lambda: NumberReader(fails_at=frozenset({0, 1, 2})))
-    assert narration_status(rows, Status.OK) == (Status.ERROR, "3 of 3 windows: asked to fail")
 
 
 def test_repetition_of_one_sentence_is_flagged():
