@@ -144,9 +144,9 @@ class AnswerLog:
 
 
 def identity(path: Path) -> str:
-    """What the file holds, for fingerprints: number of changes and of undone ones; ``none`` where there is no file."""
+    """What the file holds, for fingerprints: number of changes and of undone ones. No file says the same as one without changes."""
     if not path.exists():
-        return "none"
+        return "0/0"
     with AnswerLog(path)._connection() as connection:
         return "/".join(str(n) for n in connection.execute("SELECT count(*), count(undone_at) FROM changes").fetchone())
 
