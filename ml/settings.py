@@ -1,16 +1,17 @@
 """The one settings file: where data lives, which sources are on, which backend each stage uses, mixes, experiments, compute.
 
 Read from ``interject.toml`` beside the project (or the file that ``INTERJECT_SETTINGS`` names); every value can be overridden by an
-environment variable ``INTERJECT_<SECTION>__<KEY>``, e.g. ``INTERJECT_NARRATION__BACKEND=openai``. Without a file the defaults
-run the sample kitchen. Secrets are never settings: a backend names the environment variable that holds its key.
+environment variable ``INTERJECT_<SECTION>__<KEY>``, e.g. ``INTERJECT_NARRATION__BACKEND=openai``; lists and mappings are JSON there.
+Without a file the defaults run the sample kitchen. Secrets are never settings: a backend names the environment variable that holds its key.
 """
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError, TomlConfigSettingsSource
 
 from ml.benchmarks.families import Family, parse_protocol
 from ml.errors import InputError
@@ -63,6 +64,7 @@ class Settings(BaseSettings):
         frozen=True,
         env_prefix="INTERJECT_",
         env_nested_delimiter="__",
+        env_ignore_empty=True,
         use_attribute_docstrings=True,
         nested_model_default_partial_update=True,
     )
@@ -174,8 +176,14 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         return Settings(**overrides)
     except ValidationError as error:
-        raise InputError(_explain(error), file=settings_file(), remedy="Mend the value in the file or the environment variable") from error
-    except ValueError as error:  # a TOML syntax error, or a settings source that cannot parse a variable
+        found = error.errors(include_url=False)
+        problem = "; ".join(_explain(item) for item in found)
+        if all(_variable(item["loc"]) for item in found):
+            raise InputError(problem, file="environment", remedy="Mend or unset the variable") from error
+        raise InputError(problem, file=settings_file(), remedy="Mend the value there") from error
+    except SettingsError as error:
+        raise InputError("a value that must be JSON is not", file="environment", field=_not_json(str(error)), remedy="Mend it") from error
+    except ValueError as error:  # a TOML syntax error
         raise InputError(str(error), file=settings_file(), remedy="Mend the syntax") from error
 
 
@@ -188,16 +196,38 @@ def _refuse_unknown_variables() -> None:
             raise InputError("no such setting", file="environment", field=variable, remedy=f"Sections: {', '.join(Settings.model_fields)}")
 
 
-def _explain(error: ValidationError) -> str:
-    return "; ".join(_explain_one(item) for item in error.errors(include_url=False))
+def _not_json(told: str) -> str:
+    """The variables that can be meant where pydantic tells only the section that it could not parse."""
+    section = told.split('"')[1].upper() if '"' in told else ""
+    return " or ".join(v for v in sorted(os.environ) if v.upper().startswith(f"INTERJECT_{section}") and not _is_json(os.environ[v]))
 
 
-def _explain_one(item: Any) -> str:
-    place = ".".join(str(part) for part in item["loc"]) or "settings"
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _variable(location: tuple[int | str, ...]) -> str | None:
+    """The environment variable that gives the value at a location: its own, or that of a section around it."""
+    for length in range(len(location), 0, -1):
+        name = "INTERJECT_" + "__".join(str(part) for part in location[:length]).upper()
+        if found := next((variable for variable in os.environ if variable.upper() == name), None):
+            return found
+    return None
+
+
+def _explain(item: Any) -> str:
+    location = item["loc"]
+    place = ".".join(str(part) for part in location) or "settings"
+    if variable := _variable(location):
+        place = f"{variable} ({place})"
     if item["type"] == "extra_forbidden":
-        return f"{place}: no such key; allowed: {', '.join(_keys_at(item['loc'][:-1]))}"
+        return f"{place}: no such key; allowed: {', '.join(_keys_at(location[:-1]))}"
     given = "" if isinstance(item["input"], dict | BaseModel) else f" (given {item['input']!r})"
-    return f"{place}: {item['msg']}{given}"
+    return f"{place}: {item['msg'].removeprefix('Value error, ')}{given}"
 
 
 def _keys_at(location: tuple[int | str, ...]) -> list[str]:

@@ -1,5 +1,7 @@
 """One typed settings file: defaults run, a wrong key or value is refused by name with what is allowed."""
 
+from pathlib import Path
+
 import pytest
 
 from ml.errors import InputError
@@ -82,6 +84,27 @@ def test_unknown_variables_and_missing_files_are_refused(monkeypatch):
     monkeypatch.setenv("INTERJECT_SETTINGS", "absent.toml")
     with pytest.raises(InputError, match=r"absent.toml: the file does not exist"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("INTERJECT_NARRATION__BACKEND", "foo", r"file environment: INTERJECT_NARRATION__BACKEND \(narration.backend\): Input should be"),
+        ("INTERJECT_NARRATION__BACKAND", "foo", r"INTERJECT_NARRATION__BACKAND \(narration.backand\): no such key; allowed: .*backend"),
+        ("INTERJECT_SOURCES", '{"a": {"kind": "qicd"}}', r"INTERJECT_SOURCES \(sources.a.annotations\): Field required"),
+        ("INTERJECT_EXPERIMENTS", "abc", r"field INTERJECT_EXPERIMENTS: a value that must be JSON is not"),
+        ("INTERJECT_BENCHMARKS__PROTOCOLS", "x", r"field INTERJECT_BENCHMARKS__PROTOCOLS: a value that must be JSON is not"),
+    ],
+)
+def test_a_wrong_value_from_the_environment_names_its_variable(monkeypatch, variable, value, message):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InputError, match=message):
+        load_settings()
+
+
+def test_an_empty_variable_is_no_value(monkeypatch):
+    monkeypatch.setenv("INTERJECT_DATA", "")
+    assert load_settings().data == Path("data")
 
 
 def test_assistants_stand_beside_the_defaults_and_take_part_by_kind():
