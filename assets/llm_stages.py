@@ -99,11 +99,11 @@ def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str, t
         told |= spend_metadata(client.report())
         if chosen.batch:
             _remember_batches(context, llm, name, tally)
-        fail_where_unmade(context, name, tally, told)
+        fail_where_unmade(context, tables, name, tally, told)
         _fail_where_too_much_failed(context, store, name, ids, chosen.max_failed_share, told)
         if tally.unmade:
             context.log.info(f"{name}: {len(tally.unmade)} recordings wait for a batch; the sensor llm_batches requests the next run")
-            report_done(context, tally, told)
+            report_done(context, tables, name, tally, told)
             return
         if tell is not None:
             told |= tell(store, values, ids)

@@ -55,7 +55,7 @@ def narration_assets() -> list[dg.AssetsDefinition]:
         prints = Fingerprints(store, settings.values)
         tally = make_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK)
         spent = narrator.spend()
-        fail_where_unmade(context, "narrations", tally, spent)
+        fail_where_unmade(context, tables, "narrations", tally, spent)
         return dg.MaterializeResult(metadata={**partition_metadata(context, tables, "narrations", tally), **spent})
 
     return [narrations]

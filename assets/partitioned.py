@@ -8,6 +8,7 @@ unwritten, for a later run.
 
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ import polars as pl
 from assets.metadata import PREVIEW_ROWS, preview_markdown
 from ml.errors import InputError, StopError
 from ml.progress import format_seconds
-from ml.tables.store import decode_key
+from ml.tables.store import TableStore, decode_key
 from ml.vocabulary import UNMADE, Status
 from resources.tables import Tables
 
@@ -36,15 +37,25 @@ class Tally:
     failed: dict[str, str] = field(default_factory=dict)
     unmade: dict[str, tuple[Status, str]] = field(default_factory=dict)
     stopped: str | None = None
-    statuses: dict[str, int] = field(default_factory=dict)
-    preview: pl.DataFrame | None = None
+    statuses: Counter[str] = field(default_factory=Counter)
+    shown: dict[str, dict[str, Shown]] = field(default_factory=dict)
+    """What the partition of a recording that was made shows in the UI."""
 
-    def count(self, frame: pl.DataFrame) -> None:
-        if "status" in frame.columns:
-            for status, n in frame.group_by("status").len().iter_rows():
-                self.statuses[status] = self.statuses.get(status, 0) + n
-        if self.preview is None or self.preview.height < PREVIEW_ROWS:
-            self.preview = frame.head(PREVIEW_ROWS) if self.preview is None else pl.concat([self.preview, frame]).head(PREVIEW_ROWS)
+    def count(self, identifier: str, frame: pl.DataFrame) -> None:
+        self.made[identifier] = frame.height
+        self.statuses.update(_statuses(frame))
+        self.shown[identifier] = _rows_shown(frame.height, frame)
+
+
+def _statuses(frame: pl.DataFrame) -> dict[str, int]:
+    return dict(frame.group_by("status").len().sort("status").iter_rows()) if "status" in frame.columns else {}
+
+
+def _rows_shown(rows: int, frame: pl.DataFrame | None) -> dict[str, Shown]:
+    shown: dict[str, Shown] = {"dagster/partition_row_count": rows}
+    if frame is not None and frame.height:
+        shown |= {"rows by status": dg.MetadataValue.json(_statuses(frame)), "preview": dg.MetadataValue.md(preview_markdown(frame))}
+    return shown
 
 
 def materialize_partitions(
@@ -62,7 +73,7 @@ def materialize_partitions(
     each id of a chunk. A chunk that raises is retried one by one, so that only the culprits fail.
     """
     tally = make_partitions(context, tables, name, made_from=made_from, make=make, chunk=chunk)
-    fail_where_unmade(context, name, tally)
+    fail_where_unmade(context, tables, name, tally)
     return dg.MaterializeResult(metadata=partition_metadata(context, tables, name, tally))
 
 
@@ -81,8 +92,7 @@ def make_partitions(
     wanted = {identifier: made_from(identifier) for identifier in ids}
     tally = Tally()
     todo = [identifier for identifier in ids if identifier in again or store.made_from(name, identifier) != wanted[identifier]]
-    for identifier in sorted(set(ids) - set(todo)):
-        tally.current[identifier] = store.read(name, identifier).height if len(ids) <= PREVIEW_ROWS else -1
+    tally.current = {identifier: store.rows(name, identifier) for identifier in sorted(set(ids) - set(todo))}
     progress = tables.progress(name)
     progress(0, len(todo))
     started = logged = time.monotonic()
@@ -92,8 +102,7 @@ def make_partitions(
                 tally.unmade[identifier] = open_row
             elif frame is not None:
                 store.write(name, frame, identifier, made_from=wanted[identifier])
-                tally.made[identifier] = frame.height
-                tally.count(frame)
+                tally.count(identifier, frame)
             progress(done, len(todo))
             if time.monotonic() - logged > LOG_EVERY_S:
                 logged = time.monotonic()
@@ -148,16 +157,30 @@ def _made(todo: Sequence[str], make: Make, chunk: int, tally: Tally) -> Iterator
             yield identifier, frames[identifier]
 
 
-def report_done(context: dg.AssetExecutionContext, tally: Tally, extra: Mapping[str, Shown] | None = None) -> None:
+def report_done(
+    context: dg.AssetExecutionContext, tables: Tables, name: str, tally: Tally, extra: Mapping[str, Shown] | None = None
+) -> None:
     """Tells Dagster which partitions are there, where the step as a whole gives no output."""
+    for key, shown in _partitions_shown(context, tables.store, name, tally):
+        context.log_event(dg.AssetMaterialization(context.asset_key, partition=key, metadata={**shown, **(extra or {})}))
+
+
+def _partitions_shown(
+    context: dg.AssetExecutionContext, store: TableStore, name: str, tally: Tally
+) -> Iterator[tuple[str, dict[str, Shown]]]:
+    """Key and metadata of every partition of the run that is there; many that were current are not read again."""
     for key in context.partition_keys:
-        rows = tally.made.get(decode_key(key), tally.current.get(decode_key(key)))
-        if rows is not None:
-            metadata = {"dagster/partition_row_count": max(rows, 0), **(extra or {})}
-            context.log_event(dg.AssetMaterialization(context.asset_key, partition=key, metadata=metadata))
+        identifier = decode_key(key)
+        if identifier in tally.made:
+            yield key, tally.shown[identifier]
+        elif identifier in tally.current:
+            frame = store.read(name, identifier) if len(tally.current) <= PREVIEW_ROWS else None
+            yield key, _rows_shown(tally.current[identifier], frame)
 
 
-def fail_where_unmade(context: dg.AssetExecutionContext, name: str, tally: Tally, extra: Mapping[str, Shown] | None = None) -> None:
+def fail_where_unmade(
+    context: dg.AssetExecutionContext, tables: Tables, name: str, tally: Tally, extra: Mapping[str, Shown] | None = None
+) -> None:
     """Reports what was made and fails the step, where a recording failed, a budget ended or the run was stopped."""
     count = len(context.partition_keys)
     over_budget = {identifier: reason for identifier, (status, reason) in tally.unmade.items() if status is Status.OVER_BUDGET}
@@ -171,7 +194,7 @@ def fail_where_unmade(context: dg.AssetExecutionContext, name: str, tally: Tally
         told = f"the budget of {name} ended with {len(over_budget)} of {count} recordings to be made: {reason}. Raise it and run again"
     else:
         return
-    report_done(context, tally)
+    report_done(context, tables, name, tally)
     raise dg.Failure(
         told,
         metadata={
@@ -184,20 +207,14 @@ def fail_where_unmade(context: dg.AssetExecutionContext, name: str, tally: Tally
 
 
 def partition_metadata(context: dg.AssetExecutionContext, tables: Tables, name: str, tally: Tally) -> dict[str, Shown]:
-    """What an asset over recordings shows of its run: counts, statuses, a preview."""
-    store, ids = tables.store, recording_ids(context)
-    shown: dict[str, Shown] = {
-        "recordings": len(ids),
+    """What an asset over recordings shows of its run; what each partition shows (rows, statuses, a preview) is given to Dagster here."""
+    for key, shown in _partitions_shown(context, tables.store, name, tally):
+        context.add_asset_metadata(shown, partition_key=key)
+    return {
+        "recordings": len(context.partition_keys),
         "made": len(tally.made),
         "already current": len(tally.current),
         "rows made": sum(tally.made.values()),
-        "folder": dg.MetadataValue.path(str(store.root / name)),
+        "statuses of the run": dg.MetadataValue.json(dict(sorted(tally.statuses.items()))),
+        "folder": dg.MetadataValue.path(str(tables.store.root / name)),
     }
-    if len(ids) == 1:
-        shown["dagster/partition_row_count"] = store.read(name, ids[0]).height
-    if tally.statuses:
-        shown["rows by status"] = dg.MetadataValue.json(dict(sorted(tally.statuses.items())))
-    preview = tally.preview if tally.preview is not None else store.read(name, ids[0]).head(PREVIEW_ROWS) if ids else None
-    if preview is not None and preview.height:
-        shown["preview"] = dg.MetadataValue.md(preview_markdown(preview))
-    return shown

@@ -100,6 +100,11 @@ class TableStore:
         except (FileNotFoundError, pa.ArrowInvalid):
             return None
 
+    def rows(self, name: str, partition: str = WHOLE_TABLE) -> int:
+        """Number of rows, from the file's footer; 0 where it is absent."""
+        path = self.path(name, partition)
+        return pq.read_metadata(path).num_rows if path.exists() else 0
+
     def has(self, name: str, partition: str = WHOLE_TABLE) -> bool:
         return self.made_from(name, partition) is not None
 

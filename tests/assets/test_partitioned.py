@@ -13,7 +13,7 @@ import pytest
 from assets.partitioned import materialize_partitions
 from ml.errors import InputError
 from ml.tables.catalogue import TABLES
-from ml.tables.store import TableStore, encode_key
+from ml.tables.store import TableStore, decode_key, encode_key
 from resources.tables import Tables
 
 PARTITIONS = dg.DynamicPartitionsDefinition(name="recordings")
@@ -86,6 +86,22 @@ def test_one_failure_leaves_the_others_materialized_and_stays_failed(tmp_path, i
     assert TableStore(tmp_path / "tables").partitions("video_probe") == [i for i in IDS if i != IDS[2]]
     failure = next(e for e in result.all_events if e.is_step_failure)
     assert "1 of 5 recordings failed, first kitchen/2" in failure.step_failure_data.user_failure_data.description
+
+
+def test_each_partition_shows_its_own_rows(tmp_path, instance):
+    def told():
+        return {
+            decode_key(record.partition_key): record.asset_materialization.metadata
+            for record in instance.fetch_materializations(dg.AssetKey("video_probe"), limit=len(IDS)).records
+        }
+
+    asset = asset_of(lambda ids: {i: TABLES["video_probe"].empty() if i == IDS[1] else row(i) for i in ids})
+    for made, current in ((5, 0), (0, 5)):
+        assert run(asset, instance, tmp_path).success
+        shown = told()
+        assert {i: shown[i]["dagster/partition_row_count"].value for i in IDS} == {i: int(i != IDS[1]) for i in IDS}
+        assert all(i in shown[i]["preview"].value and shown[i]["rows by status"].value == {"ok": 1} for i in IDS if i != IDS[1])
+        assert (shown[IDS[0]]["made"].value, shown[IDS[0]]["already current"].value) == (made, current)
 
 
 def test_an_empty_frame_is_a_result(tmp_path, instance):
