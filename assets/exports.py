@@ -7,7 +7,7 @@ from assets.metadata import preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS
 from assets.style import TRAINING as GROUP
 from ml.settings import Settings
-from resources.partitions import mixes
+from resources.partitions import every_recording, mixes
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 
@@ -16,7 +16,7 @@ def export_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     @dg.asset(
         partitions_def=mixes(settings),
         group_name=GROUP,
-        deps=["training_mix", "recordings"],
+        deps=["training_mix", every_recording("recordings")],
         kinds={"json", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,

@@ -12,7 +12,7 @@ from ml.setting_sections.training import EGO_COMIST
 from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.checkpoints import Checkpoints
-from resources.partitions import experiments, mixes
+from resources.partitions import every_recording, experiments, mixes
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 
@@ -21,7 +21,7 @@ def training_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     @dg.asset(
         partitions_def=mixes(settings),
         group_name=GROUP,
-        deps=["ego_comist", "recordings", "steps", *settings.all_sources()],
+        deps=["ego_comist", *(every_recording(name) for name in ("recordings", "steps")), *settings.all_sources()],
         kinds={"polars", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,

@@ -7,6 +7,8 @@ Without a file the defaults run the sample kitchen. Secrets are never settings: 
 
 import json
 import os
+import tomllib
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,23 @@ from ml.setting_sections.models import Narration, Prices, Stages
 from ml.setting_sections.pairs import Counterfactuals, Embeddings, Review, Selection
 from ml.setting_sections.sources import BENCHMARK_ONLY_KINDS, DESCRIPTIVE_MISTAKE_TYPES, RAW_VIDEOS, RawVideos, Source, SourceKind
 from ml.setting_sections.training import EGO_COMIST, Experiment, Mix
+from ml.setting_sections.values import AssetName, DataFolder, Name
+from ml.sources.reading import read_text
+from ml.tables.catalogue import TABLES
 from ml.vocabulary import MistakeType
 
 SETTINGS_VARIABLE = "INTERJECT_SETTINGS"
 OTHER_VARIABLES = {SETTINGS_VARIABLE, "INTERJECT_SHARED"}
+_OTHER_ASSETS = {
+    RAW_VIDEOS,
+    "sample_kitchen",
+    "sample_kitchen_accuracy",
+    "embeddings",
+    "checkpoint",
+    "exports",
+    "comist_report",
+}  # no table
+_VALUES = ("data", "sample_kitchen", "sample_kitchen_share")  # settings that are no sections
 DEFAULT_FILE = Path("interject.toml")
 
 
@@ -56,12 +71,20 @@ def _default_assistants() -> dict[str, Assistant]:
     return {"embedded_clips": Assistant(kind=AssistantKind.SINGLE_CLIP, backend=AssistantBackend.EMBEDDED)}
 
 
+class _SettingsFile(TomlConfigSettingsSource):
+    """TOML in UTF-8, also with the byte order mark that Windows' editors write."""
+
+    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
+        return tomllib.loads(read_text(Path(str(file_path))))
+
+
 class Settings(BaseSettings):
     """All settings. Paths are relative to ``data`` unless absolute."""
 
     model_config = SettingsConfigDict(
         extra="forbid",
         frozen=True,
+        allow_inf_nan=False,
         env_prefix="INTERJECT_",
         env_nested_delimiter="__",
         env_ignore_empty=True,
@@ -69,13 +92,13 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    data: Path = Path("data")
+    data: DataFolder = Path("data")
     """Everything the platform writes: tables, videos, caches, checkpoints, the Dagster home."""
     sample_kitchen: bool = True
     """Whether the sample kitchen is made and its sources are on."""
     sample_kitchen_share: float = Field(1.0, gt=0, le=1)
     """Share of the default sample kitchen to make; smaller for a quick look."""
-    sources: dict[str, Source] = Field(default_factory=dict)
+    sources: dict[AssetName, Source] = Field(default_factory=dict)
     """Further sources by name; the sample kitchen's own come on their own."""
     raw_videos: RawVideos = RawVideos()
     narration: Narration = Narration()
@@ -85,9 +108,9 @@ class Settings(BaseSettings):
     embeddings: Embeddings = Embeddings()
     selection: Selection = Selection()
     review: Review = Review()
-    mixes: dict[str, Mix] = Field(default_factory=_default_mixes)
-    experiments: dict[str, Experiment] = Field(default_factory=_default_experiments)
-    assistants: dict[str, Assistant] = Field(default_factory=_default_assistants)
+    mixes: dict[Name, Mix] = Field(default_factory=_default_mixes)
+    experiments: dict[Name, Experiment] = Field(default_factory=_default_experiments)
+    assistants: dict[Name, Assistant] = Field(default_factory=_default_assistants)
     """General models that benchmarks ask, by name."""
     benchmarks: Benchmarks = Benchmarks()
     compute: ComputeClasses = ComputeClasses()
@@ -101,7 +124,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, settings_file())
+        return init_settings, env_settings, _SettingsFile(settings_cls, settings_file())
 
     @model_validator(mode="after")
     def _names_resolve(self) -> "Settings":
@@ -111,9 +134,16 @@ class Settings(BaseSettings):
                 raise ValueError(f"mixes.{name}.weights: no dataset {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
         for name, experiment in self.experiments.items():
             if experiment.mix not in self.mixes:
-                raise ValueError(f"experiments.{name}.mix: no mix {experiment.mix!r}; allowed: {', '.join(sorted(self.mixes))}")
+                whose = "" if "experiments" in self.model_fields_set else f" for the default experiment; declare [experiments.{name}] too"
+                raise ValueError(f"experiments.{name}.mix: no mix {experiment.mix!r}{whose}; mixes: {', '.join(sorted(self.mixes))}")
+        if twice := sorted({*FLOORS, UNTUNED} & self.experiments.keys()):
+            raise ValueError(f"experiments.{twice[0]}: the name is taken by a floor or the untuned base")
         if twice := sorted({*FLOORS, UNTUNED, *self.experiments} & self.assistants.keys()):
             raise ValueError(f"assistants.{twice[0]}: the name is taken by an experiment or a floor")
+        if taken := sorted(self.sources.keys() & (TABLES.keys() | _OTHER_ASSETS)):
+            raise ValueError(f"sources.{taken[0]}: the name is taken by an asset of the graph; choose another")
+        if self.data.absolute().is_relative_to(self.path(self.raw_videos.folder)):
+            raise ValueError("raw_videos.folder: it holds the data folder, whose own videos would be taken in; name another")
         allowed = [*FLOORS, UNTUNED, *self.experiments, *self.assistants]
         if not self.benchmarks.experiments:
             object.__setattr__(self, "benchmarks", self.benchmarks.model_copy(update={"experiments": tuple(allowed)}))
@@ -183,6 +213,8 @@ def load_settings(**overrides: Any) -> Settings:
         raise InputError(problem, file=settings_file(), remedy="Mend the value there") from error
     except SettingsError as error:
         raise InputError("a value that must be JSON is not", file="environment", field=_not_json(str(error)), remedy="Mend it") from error
+    except InputError:
+        raise
     except ValueError as error:  # a TOML syntax error
         raise InputError(str(error), file=settings_file(), remedy="Mend the syntax") from error
 
@@ -191,9 +223,13 @@ def _refuse_unknown_variables() -> None:
     for variable in os.environ:
         if not variable.startswith("INTERJECT_") or variable in OTHER_VARIABLES:
             continue
-        section = variable.removeprefix("INTERJECT_").split("__")[0].lower()
+        section, _, key = variable.removeprefix("INTERJECT_").lower().partition("__")
         if section not in Settings.model_fields:
             raise InputError("no such setting", file="environment", field=variable, remedy=f"Sections: {', '.join(Settings.model_fields)}")
+        if key and section in _VALUES:
+            raise InputError(
+                f"{section!r} is a value and has no keys", file="environment", field=variable, remedy="Leave out what follows __"
+            )
 
 
 def _not_json(told: str) -> str:
@@ -220,8 +256,10 @@ def _variable(location: tuple[int | str, ...]) -> str | None:
 
 
 def _explain(item: Any) -> str:
-    location = item["loc"]
-    place = ".".join(str(part) for part in location) or "settings"
+    location = tuple(part for part in item["loc"] if part != "[key]")
+    place = ".".join(str(part) for part in location)
+    if not place:  # a rule over sections names the key itself
+        return str(item["msg"]).removeprefix("Value error, ")
     if variable := _variable(location):
         place = f"{variable} ({place})"
     if item["type"] == "extra_forbidden":

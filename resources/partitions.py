@@ -46,6 +46,11 @@ def recording_ranges(instance: dg.DagsterInstance, keys: Sequence[str]) -> list[
     return [partition_tags([ordered[one[0]], ordered[one[-1]]] if len(one) > 1 else [ordered[one[0]]]) for one in ranges]
 
 
+def every_recording(asset: str) -> dg.AssetDep:
+    """Dependency of a partition that is no recording on all recordings of an asset."""
+    return dg.AssetDep(asset, partition_mapping=dg.AllPartitionMapping())
+
+
 def mixes(settings: Settings) -> dg.StaticPartitionsDefinition:
     return dg.StaticPartitionsDefinition(sorted(settings.mixes))
 

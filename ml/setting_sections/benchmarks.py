@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from ml.benchmarks.families import Family, parse_protocol
 from ml.setting_sections.models import LLM, LLMBackend
 from ml.setting_sections.section import Section
+from ml.setting_sections.values import Device, Side
 
 FLOORS = {
     "floor_silent": (Family.EGO, Family.GUIDEME),
@@ -54,7 +55,7 @@ class Assistant(Section):
     """Server, model, budget and pace, as for a stage; the model must take images."""
     model: str | None = None
     """For ``transformers``: folder or name."""
-    device: str = "auto"
+    device: Device = "auto"
     """For ``transformers``: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
     helper: LLM = LLM()
     """For ``narration``: the language model that judges the narrations."""
@@ -71,7 +72,7 @@ class Assistant(Section):
     """Most pictures in one question of a turn."""
     window_images: int = Field(60, ge=1)
     """Most pictures in one question of GuideMe, one a second before that."""
-    box: tuple[int, int] = (448, 448)
+    box: tuple[Side, Side] = (448, 448)
     """Width and height that pictures are fitted into, in shape."""
     max_tokens: int = Field(512, ge=1)
     """Cap of a reply."""
@@ -130,6 +131,15 @@ class Benchmarks(Section):
     @field_validator("protocols")
     @classmethod
     def _named_rightly(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("name at least one protocol, or leave the key out")
         for name in value:
             parse_protocol(name)
+        return value
+
+    @field_validator("protocols", "experiments")
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if twice := [name for name in value if value.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} stands twice")
         return value

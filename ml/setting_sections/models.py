@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from ml.setting_sections.section import Section
+from ml.setting_sections.values import Address, Device, Side
 
 
 class NarrationBackend(StrEnum):
@@ -20,20 +21,26 @@ class Narration(Section):
     """``embedded`` knows the sample kitchen only; real video needs another: ``openai`` is any OpenAI-compatible server."""
     model: str | None = None
     """Model folder or name; for ``embedded`` the weights that the package ships."""
-    base_url: str | None = None
+    base_url: Address | None = None
     """Server, e.g. http://localhost:8000/v1."""
     api_key_variable: str | None = None
     """Environment variable that holds the key; default OPENAI_API_KEY or ANTHROPIC_API_KEY."""
     frames_per_second: float = Field(2.0, gt=0)
-    box: tuple[int, int] = (448, 448)
+    box: tuple[Side, Side] = (448, 448)
     """Width and height that frames are fitted into, in shape, while decoding. ``embedded`` always sees 64 x 64."""
     max_frames: int | None = Field(None, ge=1)
     """Most frames of one window."""
     max_in_flight: int = Field(8, ge=1)
     budget_usd: float | None = Field(None, gt=0)
     """With ``openai`` and ``anthropic``: a run stops before the call that would pass it."""
-    device: str = "auto"
+    device: Device = "auto"
     """``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
+
+    @model_validator(mode="after")
+    def _model_named(self) -> "Narration":
+        if self.backend is not NarrationBackend.EMBEDDED and not self.model:
+            raise ValueError(f"backend {self.backend.value!r} needs `model`: a folder or a served model")
+        return self
 
 
 class LLMBackend(StrEnum):
@@ -46,7 +53,7 @@ class LLM(Section):
     backend: LLMBackend = LLMBackend.RULES
     """``rules`` is offline, deterministic and free."""
     model: str | None = None
-    base_url: str | None = None
+    base_url: Address | None = None
     """Another server that speaks the same interface, e.g. http://localhost:8000/v1 (vLLM, llama.cpp)."""
     api_key_variable: str | None = None
     """Environment variable that holds the key; default ANTHROPIC_API_KEY or OPENAI_API_KEY."""

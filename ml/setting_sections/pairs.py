@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from ml.setting_sections.section import Section
+from ml.setting_sections.values import Seed
 
 
 class Counterfactuals(Section):
@@ -37,5 +38,5 @@ class Review(Section):
 
     size: int = Field(500, ge=1)
     """Pairs in the sample."""
-    seed: int = 0
+    seed: Seed = 0
     """Another seed draws other pairs; answers to the former ones are kept."""

@@ -57,7 +57,7 @@ class Source(Section):
 
 class RawVideos(Section):
     folder: Path = Path("raw_videos")
-    """Folder that the sensor watches; relative to ``data``."""
+    """Folder that the sensor watches, with the folders in it; relative to ``data``, and not ``data`` itself or around it."""
     stable_ticks: int = Field(2, ge=1)
     """Ticks over which size and modification time must not change."""
     tick_seconds: float = Field(20.0, gt=0, lt=60)

@@ -3,6 +3,7 @@
 from pydantic import Field, field_validator
 
 from ml.setting_sections.section import Section
+from ml.setting_sections.values import Device, Seed
 
 EGO_COMIST = "ego_comist"
 
@@ -29,7 +30,7 @@ class Experiment(Section):
     batch_size: int | None = Field(None, ge=2)
     learning_rate: float | None = Field(None, gt=0)
     lora_rank: int | None = Field(None, ge=1)
-    seed: int = 0
+    seed: Seed = 0
     save_every: int = Field(50, ge=1)
     """Steps between resumable states."""
-    device: str = "auto"
+    device: Device = "auto"

@@ -55,6 +55,21 @@ def specs(definitions):
     return list(definitions.resolve_all_asset_specs())
 
 
+def test_the_graph_is_valid_to_dagster(definitions):
+    dg.Definitions.validate_loadable(definitions)
+
+
+@pytest.mark.parametrize("empty", [{"mixes": {}, "experiments": {}}, {"assistants": {}}, {"sample_kitchen": False}])
+def test_the_graph_is_valid_without_mixes_assistants_or_kitchen(empty):
+    dg.Definitions.validate_loadable(build_definitions(load_settings(**empty)))
+
+
+@pytest.mark.parametrize("name", sorted(set().union(*GRAPH.values()) - {k for k in GRAPH["sources"] if k.startswith("kitchen_")}))
+def test_no_source_takes_the_name_of_an_asset(name):
+    with pytest.raises(InputError, match=rf"sources\.{name}: the name is taken by an asset"):
+        load_settings(sources={name: {"kind": "qicd", "annotations": "/x"}})
+
+
 def test_keys_and_groups(definitions):
     found = {}
     for spec in specs(definitions):

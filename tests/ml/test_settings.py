@@ -63,7 +63,31 @@ def test_descriptive_kinds_give_preparation_and_technique_unless_told_otherwise(
         ),
         ('[stages.attributes]\nbackend = "anthropic"', "needs `model`"),
         ("[mixes.m]\nweights = {ego_komist = 1.0}", r"mixes.m.weights: no dataset 'ego_komist'; allowed: .*ego_comist"),
-        ('[experiments.e]\nmix = "none"', r"experiments.e.mix: no mix 'none'; allowed: comist_plus"),
+        ('[experiments.e]\nmix = "none"', r"experiments.e.mix: no mix 'none'; mixes: comist_plus"),
+        (
+            "[mixes.m]\nweights = {ego_comist = 1.0}",
+            r"no mix 'comist_plus' for the default experiment; declare",
+        ),
+        ("[mixes.m]\nweights = {ego_comist = nan}", r"mixes.m.weights.ego_comist: Input should be a finite number"),
+        ("[stages.attributes]\nbackend = 'openai'\nmodel = 'm'\nbudget_usd = inf", r"budget_usd: Input should be a finite number"),
+        ("[experiments.'..']\nmix = 'comist_plus'", r"experiments\.\.\.: a name is made of plain letters.*given '\.\.'"),
+        ("[experiments.'a/b']\nmix = 'comist_plus'", r"experiments\.a/b: a name is made of plain letters"),
+        ("[experiments.'a|b']\nmix = 'comist_plus'", r"experiments\.a\|b: a name is made of plain letters"),
+        ("[experiments.floor_silent]\nmix = 'comist_plus'", r"experiments.floor_silent: the name is taken by a floor"),
+        ("[assistants.'a b']\nbackend = 'embedded'", r"assistants\.a b: a name is made of plain letters"),
+        ("[sources.'a-b']\nkind = 'qicd'\nannotations = '/x'", r"sources\.a-b: a source's name is made of"),
+        ("[sources.raw_videos]\nkind = 'qicd'\nannotations = '/x'", r"sources.raw_videos: the name is taken"),
+        ("[benchmarks]\nprotocols = ['b.hint', 'b.hint']", r"benchmarks.protocols: 'b.hint' stands twice"),
+        ("[benchmarks]\nprotocols = []", r"benchmarks.protocols: name at least one protocol"),
+        ("[benchmarks]\nexperiments = ['untuned_base', 'untuned_base']", r"benchmarks.experiments: 'untuned_base' stands twice"),
+        ("[narration]\nbox = [0, 448]", r"narration.box.0: Input should be greater than or equal to 2"),
+        ("[narration]\nbackend = 'openai'", r"narration: backend 'openai' needs `model`"),
+        ("[narration]\ndevice = 'gpu9'", r"narration.device: a device is auto, cpu"),
+        ("[stages.attributes]\nbackend = 'openai'\nmodel = 'm'\nbase_url = 'localhost:8000'", r"base_url: an address begins with http://"),
+        ("[review]\nseed = -1", r"review.seed: Input should be greater than or equal to 0"),
+        ("data = ''", r"data: a folder is named by a text that is not empty"),
+        ("[raw_videos]\nfolder = '.'", r"raw_videos.folder: it holds the data folder"),
+        ("[raw_videos]\nfolder = '/'", r"raw_videos.folder: it holds the data folder"),
         ('[benchmarks]\nexperiments = ["x"]', r"benchmarks.experiments: no 'x'; allowed: comist_plus, .*floor_alert"),
         ("[narration", r"interject.toml: .*Mend the syntax"),
         ("[sources.cc]\nkind = 'captaincook4d'\nannotations = '/x'\nvideo = '/y'", r"sources.cc.video: no such key; allowed: annotations"),
@@ -100,6 +124,30 @@ def test_a_wrong_value_from_the_environment_names_its_variable(monkeypatch, vari
     monkeypatch.setenv(variable, value)
     with pytest.raises(InputError, match=message):
         load_settings()
+
+
+def test_a_value_has_no_keys(monkeypatch):
+    monkeypatch.setenv("INTERJECT_DATA__FOLDER", "x")
+    with pytest.raises(InputError, match=r"field INTERJECT_DATA__FOLDER: 'data' is a value and has no keys"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("data = 'x'".encode("utf-16"), r"interject.toml: the file is UTF-16, at byte 0. Save it as UTF-8"),
+        ("data = 'é'".encode("cp1252"), r"interject.toml: byte 8 \(0xe9, line 1\) is not UTF-8"),
+    ],
+)
+def test_other_encodings_are_refused(tmp_path, content, message):
+    (tmp_path / "interject.toml").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        load_settings()
+
+
+def test_a_byte_order_mark_and_a_home_folder_are_read(tmp_path):
+    (tmp_path / "interject.toml").write_bytes("data = '~/kitchen'\r\n".encode("utf-8-sig"))
+    assert load_settings().data == Path.home() / "kitchen"
 
 
 def test_an_empty_variable_is_no_value(monkeypatch):
