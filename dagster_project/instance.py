@@ -6,6 +6,7 @@ from pathlib import Path
 import dagster as dg
 
 from dagster_project.event_log import quicken_event_log
+from ml.leftovers import remove_leftovers
 from ml.settings import Settings
 
 INSTANCE_YAML = """\
@@ -46,8 +47,9 @@ def prepare_home(settings: Settings) -> Path:
 
 
 def prepare_instance(settings: Settings) -> dg.DagsterInstance:
-    """The instance with the pools' slots set as the settings say."""
+    """The instance with the pools' slots set as the settings say; what killed processes left half-written goes."""
     prepare_home(settings)
+    remove_leftovers(settings.data)
     instance = dg.DagsterInstance.get()
     for pool, slots in (("gpu", settings.compute.gpu.slots), ("llm", settings.compute.llm.slots), ("lance_writer", 1)):
         instance.event_log_storage.set_concurrency_slots(pool, slots)

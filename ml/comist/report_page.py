@@ -3,6 +3,7 @@
 Tables are made in ``ml.comist.report``, ``ml.llm.spending`` and ``ml.validity``; this module lays them out.
 """
 
+import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ def write_report(path: Path, inputs: ReportInputs) -> Path:
         previews=inputs.previews,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.part")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     partial.write_text(page, encoding="utf-8")
     partial.replace(path)
     return path
