@@ -22,7 +22,7 @@ BATCHES: dict[str, dict[str, Any]] = {}
 FILES: dict[str, bytes] = {}
 ERROR_STATUS = {"invalid_request_error": 400, "overloaded_error": 529, "rate_limit_error": 429}
 SETTINGS: dict[str, Any] = {"delay_s": 0.0, "headers": {}, "polls_until_ended": 1}
-STATE = {"in_flight": 0, "peak": 0}
+STATE = {"in_flight": 0, "peak": 0, "log": 0}  # requests that an earlier test left hanging do not count
 OPENAI_STOPS = {"end_turn": "stop", "max_tokens": "length", "refusal": "content_filter"}
 
 
@@ -291,6 +291,7 @@ async def control(writer: asyncio.StreamWriter, method: str, raw: bytes) -> None
         SETTINGS.update({"delay_s": 0.0, "headers": {}, "polls_until_ended": 1} | wanted.get("settings", {}))
         if not wanted.get("keep_log"):
             CALLS.clear()
+            STATE.update(in_flight=0, log=STATE["log"] + 1)
         STATE["peak"] = STATE["in_flight"]
     await send(writer, 200, json.dumps({"calls": CALLS, "peak": STATE["peak"], "left": SCRIPT}).encode(), {})
 
@@ -316,12 +317,13 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                 CALLS.append({"path": path, "body": json.loads(raw), "kind": "count"})
                 await send(writer, 200, json.dumps({"input_tokens": len(prompt_of(json.loads(raw)))}).encode(), {})
             else:
+                log = STATE["log"]
                 STATE["in_flight"] += 1
                 STATE["peak"] = max(STATE["peak"], STATE["in_flight"])
                 try:
                     stays = await answer_model(writer, path, raw, sent)
                 finally:
-                    STATE["in_flight"] -= 1
+                    STATE["in_flight"] -= log == STATE["log"]
                 if not stays:
                     break
     except (asyncio.IncompleteReadError, ConnectionError):
