@@ -7,15 +7,18 @@ import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.imported import imported_rows
-from assets.partitioned import fail_where_unmade, make_partitions, partition_metadata
+from assets.metadata import jpeg_metadata
+from assets.partitioned import fail_where_unmade, make_partitions, partition_metadata, recording_ids
 from assets.style import GPU_TAGS, OWNERS
 from assets.style import NARRATIONS as GROUP
+from ml.tables.store import TableStore, encode_key
 from ml.vocabulary import Status
 from resources.narrator import NarratorModel
 from resources.partitions import RECORDINGS
 from resources.settings import PlatformSettings
 from resources.tables import Tables
 
+PICTURED = 3  # recordings of a run, the last ones, whose partitions show frames: it takes up to a second each
 CHUNK = 4  # recordings whose windows share a batch; a kill loses no more
 
 
@@ -56,6 +59,26 @@ def narration_assets() -> list[dg.AssetsDefinition]:
         tally = make_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK)
         spent = narrator.spend()
         fail_where_unmade(context, tables, "narrations", tally, spent)
+        for identifier in recording_ids(context)[-PICTURED:]:
+            _show_frames(context, store, identifier)
         return dg.MaterializeResult(metadata={**partition_metadata(context, tables, "narrations", tally), **spent})
 
     return [narrations]
+
+
+def _show_frames(context: dg.AssetExecutionContext, store: TableStore, recording_id: str) -> None:
+    """Windows from the start, the middle and the end of a recording, with what was said of them."""
+    from ml.video.film_strip import StripRow, film_strip
+
+    path = store.read("recordings", recording_id)["video_path"][0]
+    told = store.read("narrations", recording_id).filter((pl.col("status") == Status.OK) & pl.col("text").is_not_null())
+    if path is None or told.is_empty():
+        return
+    places = sorted({0, told.height // 2, told.height - 1})
+    rows = [
+        StripRow(Path(path), row["start_s"], row["end_s"], f"{row['start_s']:.0f} to {row['end_s']:.0f} s: {row['text']}")
+        for row in told[places].iter_rows(named=True)
+    ]
+    context.add_asset_metadata(
+        {"frames and narrations": jpeg_metadata(film_strip(rows), "narrations")}, partition_key=encode_key(recording_id)
+    )

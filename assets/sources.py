@@ -8,7 +8,7 @@ import dagster as dg
 import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS, fingerprint_of_import
-from assets.metadata import preview_markdown
+from assets.metadata import jpeg_metadata, preview_markdown
 from assets.style import OWNERS, SINGLE_TAGS, SOURCES
 from ml.errors import InputError
 from ml.setting_sections.sources import RAW_VIDEOS, Source, SourceKind
@@ -96,6 +96,7 @@ def _sample_kitchen() -> dg.AssetsDefinition:
         """A small rendered kitchen world with known truth, written in the real datasets' layouts: the default data."""
         from ml.sample_kitchen.kitchen import write_sample_kitchen
         from ml.sample_kitchen.plan import KitchenSizes
+        from ml.video.film_strip import StripRow, film_strip
 
         values = settings.values
         manifest = write_sample_kitchen(
@@ -104,9 +105,18 @@ def _sample_kitchen() -> dg.AssetsDefinition:
             seed=0,
             progress=tables.progress("sample_kitchen"),
         )
-        hours = sum(recording.duration_s for recording in manifest.recordings) / 3600
+        first = {(recording.source, recording.split): recording for recording in reversed(manifest.recordings)}
+        strip = [
+            StripRow(manifest.root / one.video, 0.0, one.duration_s, f"{one.source}/{one.native_id}, {one.split}, {one.duration_s:.0f} s")
+            for one in list(first.values())[:8]
+        ]
         return dg.MaterializeResult(
-            metadata={"recordings": len(manifest.recordings), "hours": round(hours, 2), "folder": dg.MetadataValue.path(str(manifest.root))}
+            metadata={
+                "recordings": len(manifest.recordings),
+                "hours": round(manifest.seconds / 3600, 2),
+                "folder": dg.MetadataValue.path(str(manifest.root)),
+                "frames": jpeg_metadata(film_strip(strip), "frames of the sample kitchen"),
+            }
         )
 
     return sample_kitchen
