@@ -66,6 +66,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
         """Every counterfactual with every score and verdict that a filter may use; no threshold is applied here."""
         from ml.comist.candidates import build_candidates, candidate_texts
         from ml.comist.leaks import benchmark_leaks
+        from ml.comist.similarity_figure import similarity_figure
 
         store = tables.store
         made = Fingerprints(store, settings.values).comist_candidates()
@@ -86,6 +87,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
             metadata={
                 "dagster/row_count": candidates.height,
                 "by status": dg.MetadataValue.json(dict(counts.iter_rows())),
+                "similarities": png_metadata(similarity_figure(candidates, selection_settings(settings)), "similarities"),
                 "preview": dg.MetadataValue.md(preview_markdown(candidates.filter(pl.col("status") == "ok").select(shown))),
             }
         )
