@@ -43,7 +43,7 @@ CODE_VERSIONS = {
     "benchmark_steps": "1",
     "benchmark_dialogues": "1",
     "benchmark_clips": "1",
-    "predictions": "1",
+    "predictions": "2",
     "scores": "2",
     "leaderboard": "1",
 }

@@ -20,5 +20,6 @@ print(search_texts("add two scoops of flour", k=5))
 
 print("Leaderboard of the first protocol, then what the paper published")
 board = open_table("leaderboard").collect()
-print(wide(board, "kitchen_steps.per_step").select("place", "experiment", "mistake_f1_3s", "ic_acc_3s", "mistake_f1", "ic_acc", "n"))
+steps = wide(board, "kitchen_steps.per_step.true_end")
+print(steps.select("place", "experiment", "mistake_f1_3s", "ic_acc_3s", "mistake_f1", "ic_acc", "n"))
 print(wide(board, "ego_mc_bench.per_step", origin="published").select("place", "experiment", "source", "mistake_f1", "ic_acc").head(5))

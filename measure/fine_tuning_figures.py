@@ -39,7 +39,7 @@ def figures(speaker: SpeakingModel, features: FeatureCache, store: TableStore, n
     for benchmark in BENCHMARKS:
         steps, messages = store.read("benchmark_steps", benchmark), store.read("benchmark_messages", benchmark)
         began = time.monotonic()
-        predictions = predict_per_step(speaker, features, steps, experiment=name, protocol=f"{benchmark}.per_step")
+        predictions = predict_per_step(speaker, features, steps, experiment=name, protocol=f"{benchmark}.per_step.true_end")
         took_s = time.monotonic() - began
         scores = score_ego(steps, messages, predictions)
         pooled = {row["metric"]: row["value"] for row in scores.filter(pl.col("group") == "all").iter_rows(named=True)}
@@ -59,7 +59,7 @@ def figures(speaker: SpeakingModel, features: FeatureCache, store: TableStore, n
 def cached_differences(speaker: SpeakingModel, features: FeatureCache, store: TableStore, count: int) -> int:
     """Steps among the first ``count`` whose messages differ between cached streaming and the batched full forward."""
     steps = store.read("benchmark_steps", BENCHMARKS[0]).sort("recording_id", "position").head(count)
-    batched = predict_per_step(speaker, features, steps, experiment="x", protocol=f"{BENCHMARKS[0]}.per_step")
+    batched = predict_per_step(speaker, features, steps, experiment="x", protocol=f"{BENCHMARKS[0]}.per_step.true_end")
     differing = 0
     for step in steps.iter_rows(named=True):
         assistant = StreamingAssistant(speaker)

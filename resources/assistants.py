@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +109,6 @@ class Assistants(dg.ConfigurableResource):
         return self._streaming(run)
 
     def _streaming(self, run: BenchmarkRun) -> pl.DataFrame:
-        from ml.benchmarks.protocols import RunOptions, with_run_end
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
         steps = run.data("benchmark_steps")
@@ -121,8 +119,7 @@ class Assistants(dg.ConfigurableResource):
         speaker, features = self._speakers[run.experiment]
         if run.protocol.feed == "full_recipe":
             return predict_full_recipe(speaker, features, steps, **run.named, progress=run.progress)
-        extended = with_run_end(steps, RunOptions(run.protocol.run_end))
-        return predict_per_step(speaker, features, extended, **run.named, progress=run.progress)
+        return predict_per_step(speaker, features, steps, **run.named, progress=run.progress)
 
     def _asked(self, run: BenchmarkRun, model: Asked) -> pl.DataFrame:
         if run.protocol.family not in model.settings.families:
@@ -204,9 +201,9 @@ def _ask_cook(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
 
 
 def _play(run: BenchmarkRun) -> Callable[..., pl.DataFrame]:
-    from ml.benchmarks.protocols import RunOptions, run_full_recipe, run_per_step
+    from ml.benchmarks.protocols import run_full_recipe, run_per_step
 
-    return run_full_recipe if run.protocol.feed == "full_recipe" else partial(run_per_step, options=RunOptions(run.protocol.run_end))
+    return run_full_recipe if run.protocol.feed == "full_recipe" else run_per_step
 
 
 def _floor(run: BenchmarkRun) -> pl.DataFrame:

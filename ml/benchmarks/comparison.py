@@ -55,9 +55,12 @@ class Comparison:
 
     def terminal_tables(self, recordings: int = 8) -> list["Table"]:
         """Rich tables: the measures, and the recordings on which the runs differ most."""
-        whole = _plain_table(f"{self.a} against {self.b}, {self.protocol}")
+        from rich.markup import escape
+
+        a, b = escape(self.a), escape(self.b)
+        whole = _plain_table(f"{a} against {b}, {escape(self.protocol)}")
         whole.add_column("metric", no_wrap=True)
-        for name in (self.a, self.b, "difference", "95 % interval", "won", "lost", "tied"):
+        for name in (a, b, "difference", "95 % interval", "won", "lost", "tied"):
             whole.add_column(name, justify="right")
         for row in self.table.iter_rows(named=True):
             metric = row["metric"]
@@ -69,10 +72,11 @@ class Comparison:
             whole.add_row(title, figure(row["a"], metric), figure(row["b"], metric), difference, span, *counts)
         apart = _plain_table(f"Largest differences of {TITLES[self.metric]}")
         apart.add_column("recording")
-        for name in (self.a, self.b, "difference"):
+        for name in (a, b, "difference"):
             apart.add_column(name, justify="right")
         for row in self.recordings.head(recordings).iter_rows(named=True):
-            apart.add_row(row["cluster"], *(figure(row[name], self.metric) for name in ("a", "b")), _signed(row["difference"], self.metric))
+            values = (figure(row[name], self.metric) for name in ("a", "b"))
+            apart.add_row(escape(row["cluster"]), *values, _signed(row["difference"], self.metric))
         return [whole, apart]
 
 

@@ -3,7 +3,6 @@
 Imports no predictions and scores nothing.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from ml.benchmarks.guideme.data import dialogue_tables, read_items
 from ml.errors import InputError
 from ml.sources.cook_mre import clips_table, read_cook_mre_source, read_cook_samples
 from ml.sources.message_timeline import TimelineColumns, read_timelines, timeline_files
-from ml.sources.reading import read_json, read_text
+from ml.sources.reading import read_json, read_json_lines
 from ml.tables.store import TableStore
 from ml.vocabulary import Split
 
@@ -141,11 +140,7 @@ def _family_of(path: Path) -> Family:
 
 def _first_record(path: Path) -> object:
     if path.suffix.lower() == ".jsonl":
-        first_line = next((line for line in read_text(path).splitlines() if line.strip()), "null")
-        try:
-            return json.loads(first_line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"not valid JSON: {error.msg}", file=path, record="line 1") from None
+        return next((value for value, _ in read_json_lines(path)), None)
     whole = read_json(path)
     if isinstance(whole, dict):
         return next(iter(whole.values()), None)

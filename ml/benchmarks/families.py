@@ -2,8 +2,8 @@
 
 A protocol is called ``<benchmark>.<feed>``:
 
-* EGO: ``per_step`` or ``full_recipe``; ``per_step.grace`` and ``per_step.end_of_video`` let a step without a success run on 15 s after
-  the next instruction, or to the end of the recording as the published baseline does;
+* EGO: ``per_step`` or ``full_recipe``. Per step, an assistant that says no success is asked to the end of the recording, as the published
+  baseline does; under ``per_step.grace`` until 15 s after the step's true end, under ``per_step.true_end`` until that end;
 * GuideMe: ``dense`` or ``anchor``, then, joined by ``-``, what differs from the defaults: ``own`` or ``none`` (the history; else the true
   one), ``window30`` (seconds of video, else 60), ``every0.5`` (seconds between instants, else 1), ``knowledge`` (the annotation's task
   knowledge is shown too), ``seed7`` (of the anchor sampling and the dense tail, else 0);
@@ -26,9 +26,9 @@ class Family(StrEnum):
 class RunEnd(StrEnum):
     """Where a per-step stream ends when the assistant does not say success."""
 
-    NEXT_INSTRUCTION = "next_instruction"  # the true end of the unit
-    GRACE = "grace"  # that and some seconds more
     END_OF_VIDEO = "end_of_video"  # what the published baseline does
+    GRACE = "grace"  # some seconds after the true end
+    TRUE_END = "true_end"  # the next instruction
 
 
 class History(StrEnum):
@@ -48,7 +48,7 @@ DATA_TABLES = {
     Family.GUIDEME: ("benchmark_dialogues", "benchmark_turns"),
     Family.COOK_MRE: ("benchmark_clips",),
 }
-_ALLOWED = """<benchmark>.<per_step|full_recipe>, <benchmark>.per_step.<grace|end_of_video>, \
+_ALLOWED = """<benchmark>.<per_step|full_recipe>, <benchmark>.per_step.<grace|true_end>, \
 <benchmark>.<dense|anchor>[-own|-none][-window30][-every0.5][-knowledge][-seed7], or <benchmark>.<default|hint>"""
 _NUMBERED = re.compile(r"(window|every|seed)(\d+(?:\.\d+)?)")
 
@@ -74,7 +74,7 @@ class BenchmarkProtocol:
     family: Family
     feed: str
     guideme: GuideMeVariant | None = None
-    run_end: RunEnd = RunEnd.NEXT_INSTRUCTION
+    run_end: RunEnd = RunEnd.END_OF_VIDEO
 
     @property
     def table(self) -> str:
@@ -89,7 +89,7 @@ def parse_protocol(name: str) -> BenchmarkProtocol:
     if benchmark and dot:
         if feed in EGO_FEEDS and not parts:
             return BenchmarkProtocol(name, benchmark, Family.EGO, feed)
-        if rest in (f"per_step.{end}" for end in (RunEnd.GRACE, RunEnd.END_OF_VIDEO)):
+        if rest in (f"per_step.{end}" for end in (RunEnd.GRACE, RunEnd.TRUE_END)):
             return BenchmarkProtocol(name, benchmark, Family.EGO, "per_step", run_end=RunEnd(rest.partition(".")[2]))
         if feed in COOK_FEEDS and not parts:
             return BenchmarkProtocol(name, benchmark, Family.COOK_MRE, feed)

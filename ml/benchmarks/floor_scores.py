@@ -14,7 +14,7 @@ from ml.benchmarks.cook_mre.samples import samples_from_table
 from ml.benchmarks.cook_mre.scores import score_cook
 from ml.benchmarks.data import BenchmarkData
 from ml.benchmarks.ego.options import EgoOptions
-from ml.benchmarks.ego.scores import score_ego
+from ml.benchmarks.ego.scores import FluencyScorer, score_ego
 from ml.benchmarks.ego.units import Feed
 from ml.benchmarks.families import parse_protocol
 from ml.benchmarks.guideme.options import GuideMeOptions
@@ -26,14 +26,21 @@ from ml.embeddings.encoder import TextEncoder
 ALERT_EVERY_S = 10.0
 
 
-def ego_floor_scores(data: BenchmarkData, protocol: str, options: EgoOptions, median_step_s: float | None = None) -> pl.DataFrame:
+def ego_floor_scores(
+    data: BenchmarkData,
+    protocol: str,
+    options: EgoOptions,
+    median_step_s: float | None = None,
+    fluency: FluencyScorer | None = None,
+    made_with: Sequence[object] = (),
+) -> pl.DataFrame:
     """``scores`` of the floors on an EGO benchmark. ``median_step_s`` is what the duration timer knows, by default the benchmark's own."""
     steps, messages = data["benchmark_steps"], data["benchmark_messages"]
     if median_step_s is None:
         median_step_s = float(median((steps["end_s"] - steps["start_s"]).to_list()))
     run = run_full_recipe if parse_protocol(protocol).feed == Feed.FULL_RECIPE else run_per_step
     runs = [run(factory, steps, ticks(), experiment=name, protocol=protocol) for name, factory in ego_floors(median_step_s).items()]
-    return score_ego(steps, messages, pl.concat(runs), options)
+    return score_ego(steps, messages, pl.concat(runs), options, fluency, made_with)
 
 
 def guideme_floor_scores(
@@ -55,13 +62,14 @@ def guideme_floor_scores(
     return pl.concat(parts)
 
 
-def cook_floor_scores(data: BenchmarkData, protocol: str, options: CookOptions) -> pl.DataFrame:
-    """``scores`` of always claiming a mistake and never."""
+def cook_floor_scores(data: BenchmarkData, protocol: str, options: CookOptions, made_with: Sequence[object] = ()) -> pl.DataFrame:
+    """``scores`` of always claiming a mistake and never. What they say is known, so no judge is asked."""
     samples = samples_from_table(data["benchmark_clips"])
-    parts = [
-        score_cook(samples, always(samples, name == "floor_always_mistake"), options, experiment=name, protocol=protocol)
-        for name in cook_floors()
-    ]
+    is_hinted = parse_protocol(protocol).feed == "hint"
+    parts = []
+    for name in cook_floors():
+        judgement = always(samples, name == "floor_always_mistake", options, is_hinted=is_hinted)
+        parts.append(score_cook(samples, judgement, options, experiment=name, protocol=protocol, made_with=made_with))
     return pl.concat(parts)
 
 

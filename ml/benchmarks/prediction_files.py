@@ -1,6 +1,5 @@
 """Records of a prediction file, whatever its format, and reading single values of them. What rows mean is the readers' matter."""
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +9,11 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
-from ml.sources.reading import read_csv, read_json_list, read_text
+from ml.sources.reading import read_csv, read_json_lines, read_json_list
 from ml.vocabulary import Status
 
+LATEST_S = 1e7
+"""Four months: a later time is not in seconds."""
 ALIASES = {
     "recording_id": ("recording_id", "video_id", "video"),
     "t_s": ("t_s", "timestamp", "endpoint_timestamp", "time_s", "time"),
@@ -48,18 +49,9 @@ def entries_of(path: Path) -> list[Entry]:
                 raise InputError(f"not a whole Parquet file: {str(error).splitlines()[0]}", file=path, remedy="Write it again") from None
             return [Entry(row, f"row {number}") for number, row in enumerate(frame.iter_rows(named=True))]
         case ".csv":
-            table = read_csv(path)
-            rows = (dict(zip(table.header, row, strict=True)) for row in table.rows)
-            return [Entry({k: v if v != "" else None for k, v in row.items()}, f"line {number}") for number, row in enumerate(rows, 2)]
+            return [Entry({k: v if v != "" else None for k, v in cells.items()}, place) for cells, place in read_csv(path).named()]
         case ".jsonl":
-            made = []
-            for number, line in enumerate(read_text(path).splitlines(), 1):
-                if line.strip():
-                    try:
-                        made.append(_object(json.loads(line), path, f"line {number}"))
-                    except json.JSONDecodeError as error:
-                        raise InputError(f"not valid JSON: {error.msg}", file=path, record=f"line {number}") from None
-            return made
+            return [_object(value, path, place) for value, place in read_json_lines(path)]
         case ".json":
             return [_object(item, path, f"item {number}") for number, item in enumerate(read_json_list(path))]
         case suffix:
@@ -116,17 +108,43 @@ def time_of(value: object, path: Path, record: str, field: str) -> float:
         if isinstance(value, bool):
             raise TypeError
         t_s = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f"{value!r} is no time in seconds", file=path, record=record, field=field) from None
-    if not math.isfinite(t_s) or t_s < 0:
-        raise InputError(f"{t_s} is no time on a recording", file=path, record=record, field=field)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{_short(value)} is no time in seconds", file=path, record=record, field=field) from None
+    if not 0 <= t_s <= LATEST_S:
+        raise InputError(f"{t_s:g} is no time in seconds on a recording", file=path, record=record, field=field)
     return t_s
+
+
+def number_of(value: object, path: Path, record: str, field: str) -> float | None:
+    """A finite number; None where there is none, which tables also write as NaN."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = None if value is None else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{_short(value)} is no number", file=path, record=record, field=field) from None
+    if number is not None and math.isinf(number):
+        raise InputError(f"{number} is no number", file=path, record=record, field=field)
+    return None if number is None or math.isnan(number) else number
+
+
+def index_of(value: object, path: Path, record: str, field: str) -> int | None:
+    """A whole number from 0 on; None where there is none."""
+    number = number_of(value, path, record, field)
+    if number is not None and (number < 0 or number != int(number)):
+        raise InputError(f"{number:g} is no whole number from 0 on", file=path, record=record, field=field)
+    return None if number is None else int(number)
+
+
+def _short(value: object) -> str:
+    shown = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a whole number of over thirty digits"
+    return shown if len(shown) <= 80 else f"{shown[:80]} ..."
 
 
 def text_of(value: object, path: Path, record: str, field: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise InputError(f"{value!r} is no text", file=path, record=record, field=field)
+    raise InputError(f"{_short(value)} is no text", file=path, record=record, field=field)
 
 
 def outcome_of(entries: Sequence[Entry], path: Path) -> Callable[[Entry], dict[str, Any]]:

@@ -3,15 +3,16 @@
 Every unit leaves at least one row: its messages, or a row without message (status ok: it ran and stayed silent), or a failed row.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from ml.benchmarks.assistants.interface import AssistantFactory, Frames, FramesProvider, LookAheadError, Times
 from ml.benchmarks.assistants.past import PastFrames
-from ml.benchmarks.families import RunEnd
+from ml.benchmarks.ego.run_end import with_run_end
+from ml.benchmarks.families import parse_protocol
 from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
 from ml.tables.declarations.results import PREDICTIONS
@@ -19,12 +20,6 @@ from ml.vocabulary import MessageKind, Status
 
 PER_STEP, FULL_RECIPE = "per_step", "full_recipe"
 _SAID = (MessageKind.FEEDBACK, MessageKind.SUCCESS)
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    run_end: RunEnd = RunEnd.NEXT_INSTRUCTION
-    grace_s: float = 15.0
 
 
 class _Clock:
@@ -67,7 +62,6 @@ def run_per_step(
     *,
     experiment: str,
     protocol: str,
-    options: RunOptions = RunOptions(),
     references: pl.DataFrame | None = None,
     workers: int = 1,
     journal: RunJournal | None = None,
@@ -75,14 +69,15 @@ def run_per_step(
 ) -> pl.DataFrame:
     """``predictions`` of an assistant that is restarted at every true instruction of ``benchmark_steps``.
 
-    A run of a step ends at the assistant's success, else by ``options``. Recordings run ``workers`` at a time, those in ``journal`` not
-    again. A step that fails is a row with status error. ``references`` (``benchmark_messages``) are what no text that reaches the
-    assistant may hold before its time. Raises ``LookAheadError``, and ``AssistantUnusableError`` where no step could be run.
+    A run of a step ends at the assistant's success, else where ``protocol`` says (``families``). Recordings run ``workers`` at a time,
+    those in ``journal`` not again. A step that fails is a row with status error, one of which answers could not be read has an unparsable
+    row too. ``references`` (``benchmark_messages``) are what no text that reaches the assistant may hold before its time. Raises
+    ``LookAheadError``, and ``AssistantUnusableError`` where no step could be run.
     Source: EGO-MC-Bench section 5, per recipe step.
     """
 
     told = _references(references, benchmark_steps)
-    benchmark_steps = with_run_end(benchmark_steps, options)
+    benchmark_steps = with_run_end(benchmark_steps, parse_protocol(protocol).run_end)
 
     def run_recording(recording: pl.DataFrame) -> list[Row]:
         rows: list[Row] = []
@@ -134,18 +129,6 @@ def run_full_recipe(
     return _over_recordings(benchmark_steps, run_recording, experiment, protocol, workers, journal, progress)
 
 
-def with_run_end(benchmark_steps: pl.DataFrame, options: RunOptions) -> pl.DataFrame:
-    """Steps whose ``end_s`` is where a stream without a success ends; no later than the recording's last step."""
-    last_s = pl.col("end_s").max().over("recording_id")
-    match options.run_end:
-        case RunEnd.NEXT_INSTRUCTION:
-            return benchmark_steps
-        case RunEnd.GRACE:
-            return benchmark_steps.with_columns(end_s=pl.min_horizontal(pl.col("end_s") + options.grace_s, last_s))
-        case RunEnd.END_OF_VIDEO:
-            return benchmark_steps.with_columns(end_s=last_s)
-
-
 def _stream(
     assistant: Any,
     frames: FramesProvider,
@@ -154,7 +137,10 @@ def _stream(
     end_s: float,
     references: Sequence[tuple[float, str]] = (),
 ) -> list[Row]:
-    """Rows of one stream over ``steps``, in which each success leads to the next step and the last one ends it."""
+    """Rows of one stream over ``steps``, in which each success leads to the next step and the last one ends it.
+
+    A step of which answers could not be read has an unparsable row beside what was said; alone where no answer could be read.
+    """
     clock = _Clock(frames, steps[0]["recording_id"], start_s, end_s)
     past = PastFrames(frames, clock.recording_id, start_s, lambda: clock.now_s, references)
     if hasattr(assistant, "attach"):
@@ -162,9 +148,12 @@ def _stream(
     past.check_text(steps[0]["instruction"])
     assistant.start(steps[0]["instruction"], start_s)
     rows: list[Row] = []
+    answers = _Answers(assistant)
     current = 0
     for chunk, times_s in clock:
-        for utterance in assistant.observe(chunk, times_s):
+        said = assistant.observe(chunk, times_s)
+        answers.count(steps[current]["unit_id"])
+        for utterance in said:
             clock.check(utterance)
             past.note_said(utterance.text or "")
             score = None if utterance.score is None else float(utterance.score)
@@ -182,18 +171,53 @@ def _stream(
             if utterance.kind == MessageKind.SUCCESS:
                 current += 1
                 if current == len(steps):
-                    return rows
+                    return rows + answers.unreadable_rows()
                 past.check_text(steps[current]["instruction"])
                 assistant.give_instruction(steps[current]["instruction"], clock.now_s)
-    if not rows:
-        reached = {"unit_id": steps[0]["unit_id"] if len(steps) == 1 else None}
-        rows.append({**reached, "t_s": None, "kind": None, "text": None, "score": None, "status": Status.OK.value, "reason": None})
-    return rows
+    if not rows and not answers.none_was_readable:
+        rows.append(_wordless(steps[0]["unit_id"] if len(steps) == 1 else None, Status.OK))
+    return rows + answers.unreadable_rows()
+
+
+class _Answers:
+    """Answers by step and status, of assistants that count them in ``outcomes``."""
+
+    def __init__(self, assistant: Any) -> None:
+        self._assistant = assistant
+        self._before = self._now()
+        self._of: dict[str, Counter[Status]] = {}
+
+    def count(self, unit_id: str) -> None:
+        """What was answered since the last call was asked for this step."""
+        now = self._now()
+        if now != self._before:
+            self._of.setdefault(unit_id, Counter()).update(now - self._before)
+            self._before = now
+
+    @property
+    def none_was_readable(self) -> bool:
+        return bool(self._of) and not any(found[Status.OK] for found in self._of.values())
+
+    def unreadable_rows(self) -> list[Row]:
+        rows = []
+        for unit_id, found in self._of.items():
+            bad = {status: count for status, count in sorted(found.items()) if status != Status.OK}
+            if bad:
+                kinds = ", ".join(f"{status} {count}" for status, count in bad.items())
+                reason = f"{sum(bad.values())} of {found.total()} answers could not be read: {kinds}"
+                rows.append(_wordless(unit_id, Status.UNPARSABLE, reason))
+        return rows
+
+    def _now(self) -> Counter[Status]:
+        return Counter(getattr(self._assistant, "outcomes", None))
+
+
+def _wordless(unit_id: str | None, status: Status, reason: str | None = None) -> Row:
+    return {"unit_id": unit_id, "t_s": None, "kind": None, "text": None, "score": None, "status": status.value, "reason": reason}
 
 
 def _failed(unit_id: str | None, error: Exception) -> Row:
-    reason = f"{type(error).__name__}: {error}"
-    return {"unit_id": unit_id, "t_s": None, "kind": None, "text": None, "score": None, "status": Status.ERROR.value, "reason": reason}
+    return _wordless(unit_id, Status.ERROR, f"{type(error).__name__}: {error}")
 
 
 def _references(messages: pl.DataFrame | None, benchmark_steps: pl.DataFrame) -> dict[str, list[tuple[float, str]]]:

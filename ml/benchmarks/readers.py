@@ -17,7 +17,18 @@ from ml.benchmarks.ego.units import Feed
 from ml.benchmarks.families import Family, parse_protocol
 from ml.benchmarks.guideme.data import items_from_tables
 from ml.benchmarks.guideme.grids import grid_of
-from ml.benchmarks.prediction_files import Entry, Names, entries_of, field_of, only_value, outcome_of, text_of, time_of
+from ml.benchmarks.prediction_files import (
+    Entry,
+    Names,
+    entries_of,
+    field_of,
+    index_of,
+    number_of,
+    only_value,
+    outcome_of,
+    text_of,
+    time_of,
+)
 from ml.benchmarks.text_overlap import rouge_l
 from ml.errors import InputError
 from ml.tables.declarations.results import CLIP_PREDICTIONS, GUIDANCE_PREDICTIONS, PREDICTIONS
@@ -65,7 +76,11 @@ def read_predictions(
     if data.family is Family.COOK_MRE and protocol is None and own["protocol"] is None and _has_hints(entries):
         chosen = "hint"
     name = f"{data.name}.{chosen.split('.', 1)[-1]}"
-    if parse_protocol(name).family is not data.family:
+    try:
+        family = parse_protocol(name).family
+    except InputError as error:
+        raise InputError(error.problem, file=path, field="protocol", remedy=error.remedy) from None
+    if family is not data.family:
         raise InputError(f"{chosen!r} is no protocol of {data.family}", file=path, field="protocol", remedy="Name one with --protocol")
     run = experiment or own["experiment"] or path.stem
     match data.family:
@@ -88,7 +103,7 @@ def _ego(entries: Sequence[Entry], path: Path, data: BenchmarkData, protocol: st
     for step in steps:
         steps_of.setdefault(step["recording_id"], []).append(step)
     names = Names(path, steps_of, "recording_id")
-    is_qicd = "pred_texts" in entries[0].values
+    is_qicd = any("pred_texts" in entry.values for entry in entries)
     by_recording = _from_qicd(entries, path, names, steps_of) if is_qicd else _messages(entries, path, names, steps)
     per_step = parse_protocol(protocol).feed == Feed.PER_STEP
     made: list[Row] = []
@@ -122,14 +137,15 @@ def _messages(entries: Sequence[Entry], path: Path, names: Names, steps: Sequenc
     recording, t_s, kind, text = (str(field_of(name, entries, path)) for name in ("recording_id", "t_s", "kind", "text"))
     unit, score = (field_of(name, entries, path, is_needed=False) for name in ("unit_id", "score"))
     outcome = outcome_of(entries, path)
-    units = Names(path, [step["unit_id"] for step in steps], "unit_id")
+    recording_of = {str(step["unit_id"]): str(step["recording_id"]) for step in steps}
+    units = Names(path, recording_of, "unit_id")
     by_recording: dict[str, list[Row]] = {}
     seen: dict[tuple[str, int], str] = {}
     for entry in entries:
         value = entry.values
         recording_id = names.find(value.get(recording), entry.record)
-        index = value.get("message_index")
-        if index is not None and (first := seen.setdefault((recording_id, int(index)), entry.record)) != entry.record:
+        index = index_of(value.get("message_index"), path, entry.record, "message_index")
+        if index is not None and (first := seen.setdefault((recording_id, index), entry.record)) != entry.record:
             raise InputError(
                 f"message {index} of {recording_id} stands in {first} too", file=path, record=entry.record, field="message_index",
                 remedy="Keep one: a run that was resumed may have been appended twice",
@@ -142,13 +158,17 @@ def _messages(entries: Sequence[Entry], path: Path, names: Names, steps: Sequenc
             said = text_of(value.get(text), path, entry.record, "text") or ""
             spoken = {"t_s": time_of(value.get(t_s), path, entry.record, "t_s"), "kind": made, "text": said}
         at = value.get(unit) if unit else None
-        probability = value.get(score) if score else None
+        unit_id = None if at is None else units.find(at, entry.record)
+        if unit_id is not None and recording_of[unit_id] != recording_id:
+            raise InputError(
+                f"{at!r} is a step of {recording_of[unit_id]}, not of {recording_id}", file=path, record=entry.record, field="unit_id"
+            )
         by_recording.setdefault(recording_id, []).append(
             {
                 "recording_id": recording_id,
-                "unit_id": None if at is None else units.find(at, entry.record),
+                "unit_id": unit_id,
                 **spoken,
-                "score": None if probability is None else float(probability),
+                "score": number_of(value.get(score), path, entry.record, "score") if score else None,
                 **outcome(entry),
             }
         )

@@ -150,18 +150,19 @@ def write_whole(path: Path, text: str) -> None:
 
 def terminal_table(scores: pl.DataFrame) -> "Table":
     """A rich table of one protocol: headline metrics in rows, runs in columns, the first run with its interval and counts."""
+    from rich.markup import escape
     from rich.table import Table
 
     family = parse_protocol(str(scores["protocol"][0])).family
     runs = run_rows(scores.filter(pl.col("group") == ALL))
     present = [name for name in METRICS[family] if any(row["metric"] == name for run in runs for row in run["rows"])]
-    table = Table(title=str(scores["protocol"][0]), title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(title=escape(str(scores["protocol"][0])), title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("metric", no_wrap=True)
-    table.add_column(str(runs[0]["experiment"]), justify="right", style="bold")
+    table.add_column(escape(str(runs[0]["experiment"])), justify="right", style="bold")
     for name in ("95 % interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for run in runs[1:]:
-        table.add_column(str(run["experiment"]).replace("_", " "), justify="right", style="dim")
+        table.add_column(escape(str(run["experiment"]).replace("_", " ")), justify="right", style="dim")
     rows = [{row["metric"]: row for row in run["rows"]} for run in runs]
     for name in present:
         own = rows[0].get(name)

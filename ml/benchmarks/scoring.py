@@ -196,15 +196,14 @@ class Run:
 
     def floor_scores(self, median_step_s: float | None = None) -> pl.DataFrame:
         """``scores`` rows of the floors under the same protocol and options."""
+        made_with = tuple(self.made_with.values())
         match self.options:
             case EgoOptions() as ego:
-                return ego_floor_scores(self.data, self.protocol, ego, median_step_s)
+                return ego_floor_scores(self.data, self.protocol, ego, median_step_s, self.tools.bertscore, made_with)
             case GuideMeOptions() as guideme:
-                return guideme_floor_scores(
-                    self.videos, self.protocol, guideme, self.tools.encoder, self._quality, tuple(self.made_with.values())
-                )
+                return guideme_floor_scores(self.videos, self.protocol, guideme, self.tools.encoder, self._quality, made_with)
             case CookOptions() as cook:
-                return cook_floor_scores(self.data, self.protocol, cook)
+                return cook_floor_scores(self.data, self.protocol, cook, made_with)
 
     def tally(self) -> Tally:
         """Sums per recording, for comparing the run with another."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import polars as pl
 import torch
 
+from ml.benchmarks.ego.run_end import with_run_end
+from ml.benchmarks.families import parse_protocol
 from ml.errors import InputError
 from ml.streaming.batch_runtime import StepStream, messages_for_steps
 from ml.streaming.features import FeatureCache
@@ -34,6 +36,7 @@ def predict_per_step(
     progress: Progress | None = None,
 ) -> pl.DataFrame:
     """``predictions`` of a streaming model restarted at every true instruction; a step without a readable video is a failed row."""
+    benchmark_steps = with_run_end(benchmark_steps, parse_protocol(protocol).run_end)
     steps = benchmark_steps.sort("recording_id", "position").to_dicts()
     said: dict[str, list[Row]] = {}
     for start in range(0, len(steps), STEPS_AT_ONCE):

@@ -84,6 +84,6 @@ def _marker(x: float, y: float, point: Point) -> str:
 
 
 def _ticks(low: float, high: float) -> Sequence[float]:
-    step = next(s for s in (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600, 1e9) if (high - low) / s <= 12)
+    step = next((s for s in (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 3600) if (high - low) / s <= 12), (high - low) / 12)
     first = -(-low // step) * step
     return [first + step * i for i in range(int((high - first) / step) + 1)]

@@ -110,8 +110,8 @@ class Benchmarks(Section):
     experiments: tuple[str, ...] = ()
     """Floors, ``untuned_base``, tuned experiments and assistants by name; by default all that there are."""
     protocols: tuple[str, ...] = (
-        "kitchen_steps.per_step",
-        "kitchen_steps_unseen.per_step",
+        "kitchen_steps.per_step.true_end",
+        "kitchen_steps_unseen.per_step.true_end",
         "kitchen_ego_mc_bench.per_step",
         "kitchen_ego_mc_bench.full_recipe",
         "kitchen_ego_mc_bench_unseen.per_step",
@@ -119,14 +119,15 @@ class Benchmarks(Section):
         "kitchen_cook_mre.default",
         "kitchen_cook_mre.hint",
     )
-    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|end_of_video>``, ``<benchmark>.<dense|anchor>`` with ``-own``,
+    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|true_end>``, ``<benchmark>.<dense|anchor>`` with ``-own``,
     ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``; ``ml.benchmarks.families``."""
 
     judge: LLM = LLM()
     """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure
     of what a language model would say."""
     guideme_profile: GuideMeProfile = GuideMeProfile.DEVELOPMENT
-    """``official`` for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
+    """``development`` measures seconds, takes a failed answer for silence and "Silent." for silence too; ``official`` follows the released
+    scorer, for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
 
     @field_validator("protocols")
     @classmethod

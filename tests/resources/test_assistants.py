@@ -67,7 +67,7 @@ def test_turns_over_http_are_asked_every_five_seconds_with_pictures(assistants, 
     data = assistants(m=served(provider, backend, max_images=8))
     feedback = answers("Has the person made a mistake", "YES. Use a whisk instead, please.", 1)
     provider.play(NOT_YET, feedback, NO_MISTAKE)
-    found, usage = predict(data, "m", "ego.per_step")
+    found, usage = predict(data, "m", "ego.per_step.true_end")
     calls = provider.calls()
     steps = TableStore(data / "tables").read("benchmark_steps", "ego")
     polls = sum(int((end - start) / 5 + 1e-9) for start, end in steps.select("start_s", "end_s").iter_rows())

@@ -37,7 +37,11 @@ class Answered:
 
 
 class Assistant(Protocol):
-    """One stream at a time. ``start`` forgets the stream before."""
+    """One stream at a time. ``start`` forgets the stream before.
+
+    Two things that it may have: ``attach(past)`` gets the stream so far, for looking back; ``outcomes``, a Counter of the statuses of its
+    model's answers, lets those that could not be read be counted.
+    """
 
     def start(self, instruction: str, start_s: float) -> None: ...
 

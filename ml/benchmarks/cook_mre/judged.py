@@ -153,9 +153,9 @@ def _failure_kinds(
     return {sample_id: FailureKind(kind) for sample_id, kind in kinds.items() if kind is not None}
 
 
-def always(samples: Sequence[CookSample], says_mistake: bool) -> Judgement:
+def always(samples: Sequence[CookSample], says_mistake: bool, options: CookOptions | None = None, *, is_hinted: bool = False) -> Judgement:
     """The floors: every answer claims a mistake, or none does; no type and no observation is named."""
-    made: Judged = {
-        s.sample_id: MistakeSample(says_mistake, False, False) if s.element is not None else CorrectSample((says_mistake,)) for s in samples
-    }
+    options = options or CookOptions()
+    said = Criteria(says_mistake, False, False, 0)
+    made = {s.sample_id: _judged(s, dict.fromkeys(prompts_of(s, is_hinted, options), said), is_hinted, options) for s in samples}
     return Judgement(made)

@@ -4,7 +4,7 @@ import polars as pl
 
 from ml.benchmarks.ego.mistakes import unit_outcome
 from ml.benchmarks.ego.options import EgoOptions
-from ml.benchmarks.ego.units import feed_of, scored_units
+from ml.benchmarks.ego.units import scored_units
 
 SCHEMA = pl.Schema(
     {
@@ -27,7 +27,7 @@ def matched_feedback(
     """One row per matched pair within a step; the timing error is ``prediction_t_s - reference_t_s``."""
     rows: list[tuple[object, ...]] = []
     for (experiment, protocol), run in predictions.partition_by("experiment", "protocol", as_dict=True, maintain_order=True).items():
-        for unit in scored_units(benchmark_steps, benchmark_messages, run, feed_of(str(protocol)), options):
+        for unit in scored_units(benchmark_steps, benchmark_messages, run, str(protocol), options):
             for r, p in unit_outcome(unit.mistakes, options).pairs:
                 truth, said = unit.mistakes.references[r], unit.mistakes.predictions[p]
                 place = (experiment, protocol, unit.mistakes.recording_id, unit.mistakes.unit_id, unit.reference_types[r] or None)

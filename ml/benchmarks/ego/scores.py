@@ -10,7 +10,7 @@ from ml.benchmarks.bootstrap import Floats, draw_weights
 from ml.benchmarks.ego.completion import is_counted, is_false_success, is_right, is_success_on_mistake
 from ml.benchmarks.ego.mistakes import Event, MistakeUnit, UnitOutcome, precision_recall_f1, unit_outcome, whole_recordings
 from ml.benchmarks.ego.options import Average, EgoOptions, Scope
-from ml.benchmarks.ego.units import ScoredUnit, feed_of, scored_units
+from ml.benchmarks.ego.units import ScoredUnit, scored_units
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.tally import ALL, Failures, Measure, Resampled, Row, Tally, ratio, total, with_undefined
 from ml.benchmarks.text_overlap import rouge_l
@@ -58,7 +58,8 @@ ONCE = (
     FALSE_SUCCESS_SHARE,
     Measure("success_on_mistake", ratio([ON_MISTAKE], [MISTAKE_STEPS]), total(MISTAKE_STEPS), lower_is_better=True),
 )
-AVERAGED = (IC_ACC, PRECISION, RECALL, F1)
+AVERAGED = (IC_ACC, PRECISION, RECALL, F1)  # 0/0 of a recording counts as its value
+AVERAGED_WHERE_DEFINED = ("rouge_l", "bertscore", "timing_error_s", "false_alarms_per_hour", "false_success", "success_on_mistake")
 PER_TYPE = (PRECISION, RECALL, F1, ROUGE_L)
 COMPARED = (IC_ACC, PRECISION, RECALL, F1, ROUGE_L, FALSE_SUCCESS_SHARE, FALSE_ALARMS)
 
@@ -74,10 +75,10 @@ def score_ego(
     """``scores`` of every (experiment, protocol) in ``predictions``.
 
     Metrics are pooled over the corpus and ``<metric>_per_recording`` is the mean over recordings; with ``options.average`` per recording
-    the mean has the plain name and the other is ``<metric>_pooled``. ``<metric>_3s`` uses the narrow window.
+    the mean of P, R, F1 and IC-Acc has the plain name and the other is ``<metric>_pooled``. ``<metric>_3s`` uses the narrow window.
     Group ``all``, or a mistake type: recall over references of the type, precision over messages in steps of the type. Intervals are
-    bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing`` (``n_unparsable`` where an answer came
-    but could not be read); if no unit has a good run, values are null. ``fluency`` adds ``bertscore``;
+    bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing``, one of which an answer came but could
+    not be read in ``n_unparsable``; if no unit has a good run, values are null. ``fluency`` adds ``bertscore``;
     ``made_with`` are dataclasses that name it and enter the options hash.
     Source: EGO-MC-Bench section 5 and appendix F; readings of open points in ``EgoOptions``.
     """
@@ -93,7 +94,7 @@ def tally_ego(
     benchmark_steps: pl.DataFrame, benchmark_messages: pl.DataFrame, predictions: pl.DataFrame, options: EgoOptions = REPORTED
 ) -> Tally:
     """Sums per recording of one run, for comparing it with another."""
-    units = scored_units(benchmark_steps, benchmark_messages, predictions, feed_of(str(predictions["protocol"][0])), options)
+    units = scored_units(benchmark_steps, benchmark_messages, predictions, str(predictions["protocol"][0]), options)
     recordings = sorted({unit.mistakes.recording_id for unit in units})
     sums = count_units(units, options).per_recording(recordings)
     return Tally(tuple(recordings), sums, with_undefined(COMPARED, options.zero_division))
@@ -102,7 +103,7 @@ def tally_ego(
 def _score_run(
     steps: pl.DataFrame, messages: pl.DataFrame, run: pl.DataFrame, protocol: str, options: EgoOptions, fluency: FluencyScorer | None
 ) -> list[Row]:
-    units = scored_units(steps, messages, run, feed_of(protocol), options)
+    units = scored_units(steps, messages, run, protocol, options)
     recordings = sorted({unit.mistakes.recording_id for unit in units})
     weights = draw_weights(len(recordings), options.bootstrap)
     is_void = bool(units) and all(unit.is_missing for unit in units)
@@ -122,6 +123,10 @@ def _score_run(
         for measure in averaged:
             name = f"{measure.name}{suffix}" if by_recording else f"{measure.name}_per_recording{suffix}"
             rows.append(whole.mean_row(measure, ALL, failures, name=name, is_void=is_void))
+        for measure in measures:
+            if measure.name in AVERAGED_WHERE_DEFINED:
+                name = f"{measure.name}_per_recording{suffix}"
+                rows.append(whole.mean_row(replace(measure, undefined=None), ALL, failures, name=name, is_void=is_void))
         for mistake_type in MistakeType:
             selected = counts.of_type(mistake_type)
             if selected.is_present:
@@ -130,7 +135,7 @@ def _score_run(
                 for measure in with_undefined(PER_TYPE, options.zero_division):
                     rows.append(own.row(measure, mistake_type.value, lost, name=f"{measure.name}{suffix}", is_void=is_void))
     if options.clarifications:
-        others = scored_units(steps, messages, run, feed_of(protocol), options, MessageKind.CLARIFICATION)
+        others = scored_units(steps, messages, run, protocol, options, MessageKind.CLARIFICATION)
         own = Resampled(count_units(others, options, None).per_recording(recordings), options.bootstrap, weights)
         for measure in with_undefined((PRECISION, RECALL, F1), options.zero_division):
             rows.append(own.row(measure, MessageKind.CLARIFICATION.value, _failures(others)))
@@ -138,8 +143,7 @@ def _score_run(
 
 
 def _failures(units: Sequence[ScoredUnit]) -> Failures:
-    unparsable = sum(unit.is_unparsable for unit in units)
-    return Failures(sum(unit.is_missing for unit in units) - unparsable, unparsable)
+    return Failures(sum(unit.is_missing and not unit.is_unparsable for unit in units), sum(unit.is_unparsable for unit in units))
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ def count_units(units: Sequence[ScoredUnit], options: EgoOptions, fluency: Fluen
     for index, unit in enumerate(units):
         step = unit.completion
         is_mistake = step.first_feedback_s is not None
-        values[index, [UNITS, SECONDS, RIGHT, COUNTED]] = 1, unit.duration_s, is_right(step, options), is_counted(step, options)
+        values[index, [UNITS, SECONDS, RIGHT, COUNTED]] = 1, unit.watched_s, is_right(step, options), is_counted(step, options)
         values[index, [FALSE_SUCCESS, ON_MISTAKE, MISTAKE_STEPS]] = is_false_success(step), is_success_on_mistake(step), is_mistake
     for joined, types, unit_type in _scopes(units, options):
         outcome = unit_outcome(joined, options)

@@ -11,6 +11,8 @@ import polars as pl
 from ml.benchmarks.ego.completion import CompletionStep
 from ml.benchmarks.ego.mistakes import Event, MistakeUnit
 from ml.benchmarks.ego.options import CompletionFallback, EgoOptions, Pointer
+from ml.benchmarks.ego.run_end import with_run_end
+from ml.benchmarks.families import RunEnd, parse_protocol
 from ml.errors import InputError
 from ml.vocabulary import MessageKind, Status
 
@@ -26,14 +28,15 @@ class Feed(StrEnum):
 class ScoredUnit:
     """One true step with everything that a scorer asks of it.
 
-    ``is_missing``: the run failed on it or never reached it. ``is_unparsable``: it is missing because no answer could be read.
+    ``is_missing``: the run failed on it or never reached it. ``is_unparsable``: an answer could not be read; it is missing too where none
+    could. ``watched_s``: how long the assistant may have spoken, to the end of its stream or its last message of a finished step.
     """
 
     mistakes: MistakeUnit
     completion: CompletionStep
     reference_types: tuple[str, ...]
     mistake_type: str | None
-    duration_s: float
+    watched_s: float
     is_missing: bool
     is_unparsable: bool
 
@@ -50,22 +53,25 @@ def scored_units(
     steps: pl.DataFrame,
     messages: pl.DataFrame,
     predictions: pl.DataFrame,
-    feed: Feed,
+    protocol: str,
     options: EgoOptions,
     kind: MessageKind = MessageKind.FEEDBACK,
 ) -> list[ScoredUnit]:
-    """Units in the order of recording and position. ``predictions`` are of one run.
+    """Units in the order of recording and position. ``predictions`` are of one run under ``protocol``.
 
     Per step, a prediction belongs to the step it was made for. In a full recipe it belongs to the true step at its time, with the
     instruction of the step the assistant was at; a success belongs to the step the assistant was at.
     Raises ``InputError`` for a prediction on an unknown step or recording, and for feedback without any mistake type in the benchmark.
     """
+    feed = feed_of(protocol)
     feedback = messages.filter(pl.col("kind") == MessageKind.FEEDBACK)
     if feedback.height and feedback["mistake_type"].null_count() == feedback.height:
         raise InputError(
             "no reference feedback has a mistake type, so nothing could be scored", file="benchmark_messages", field="mistake_type"
         )
     ordered = steps.sort("recording_id", "position").to_dicts()
+    run_end = parse_protocol(protocol).run_end if feed is Feed.PER_STEP else RunEnd.TRUE_END
+    ends_s = dict(with_run_end(steps, run_end).select("unit_id", "end_s").iter_rows())
     references = _grouped(messages.sort("message_index").to_dicts(), "unit_id")
     instructions = {step["unit_id"]: step["instruction"] for step in ordered}
     unknown = set(predictions["unit_id"].drop_nulls()) - set(instructions)
@@ -85,7 +91,9 @@ def scored_units(
                 {**message, "followed": None if feed is Feed.PER_STEP else _followed(own_steps, rows, message["t_s"])}
                 for message in references.get(step["unit_id"], [])
             ]
-            units.append(_unit(step, own_messages, said, successes, (is_missing, is_unparsable), instructions, kind, options))
+            watched_s = _watched_s(step, ends_s[step["unit_id"]], said, successes if feed is Feed.PER_STEP else ())
+            lost = (is_missing, is_unparsable)
+            units.append(_unit(step, own_messages, said, successes, watched_s, lost, instructions, kind, options))
     return units
 
 
@@ -100,12 +108,12 @@ Placed = dict[str, tuple[list[dict[str, Any]], list[float], bool, bool]]
 
 
 def _place(steps: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], feed: Feed, kind: MessageKind, options: EgoOptions) -> Placed:
-    """Per step: feedback rows, success times, whether the run is missing on it, and whether that is for want of a readable answer."""
+    """Per step: feedback rows, success times, whether the run is missing on it, and whether an answer could not be read."""
     said: dict[str, list[dict[str, Any]]] = {step["unit_id"]: [] for step in steps}
     successes: dict[str, list[float]] = {step["unit_id"]: [] for step in steps}
     ran = {row["unit_id"] for row in rows if row["status"] == Status.OK}
-    failed = {row["unit_id"] for row in rows if row["status"] != Status.OK}
-    unreadable = failed - {row["unit_id"] for row in rows if row["status"] not in (Status.OK, Status.UNPARSABLE)}
+    unreadable = {row["unit_id"] for row in rows if row["status"] == Status.UNPARSABLE}
+    failed = {row["unit_id"] for row in rows if row["status"] not in (Status.OK, Status.UNPARSABLE)}
     starts = [step["start_s"] for step in steps]
     for row in rows:
         if row["status"] != Status.OK or row["kind"] is None or row["t_s"] is None:
@@ -124,7 +132,7 @@ def _place(steps: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], feed
         unparsable = {unit_id: unit_id in unreadable for unit_id in said}
     else:
         missing = dict.fromkeys(said, not ran or bool(failed))
-        unparsable = dict.fromkeys(said, bool(failed) and unreadable == failed)
+        unparsable = {unit_id: unit_id in unreadable or (not ran and bool(unreadable)) for unit_id in said}
     return {unit_id: (said[unit_id], successes[unit_id], missing[unit_id], unparsable[unit_id]) for unit_id in said}
 
 
@@ -134,11 +142,19 @@ def _followed(steps: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], t
     return steps[min(passed, len(steps) - 1)]["instruction"]
 
 
+def _watched_s(step: dict[str, Any], end_s: float, said: Sequence[dict[str, Any]], successes: Sequence[float]) -> float:
+    """Seconds of the step's stream: a success ends it, unless more was said."""
+    if successes:
+        end_s = min(end_s, max(min(successes), *(row["t_s"] for row in said), step["start_s"]))
+    return max(end_s - step["start_s"], 0.0)
+
+
 def _unit(
     step: dict[str, Any],
     references: Sequence[dict[str, Any]],
     said: Sequence[dict[str, Any]],
     successes: Sequence[float],
+    watched_s: float,
     lost: tuple[bool, bool],
     instructions: dict[str, str],
     kind: MessageKind,
@@ -163,7 +179,7 @@ def _unit(
         completion,
         tuple(m["mistake_type"] or "" for m in own),
         step["mistake_type"],
-        max(step["end_s"] - step["start_s"], 0.0),
+        watched_s,
         *lost,
     )
 

@@ -10,11 +10,11 @@ from ml.benchmarks.canonical import benchmark_from_messages
 from ml.benchmarks.ego.options import CompletionFallback, EgoOptions, GateFailure, Pointer, Scope
 from ml.benchmarks.ego.pairs import matched_feedback
 from ml.benchmarks.ego.scores import score_ego
-from ml.benchmarks.families import Family, RunEnd
+from ml.benchmarks.families import Family
 from ml.benchmarks.leaderboard import leaderboard, published
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.plots import per_group_plot, timestamp_error_histogram, timestamp_error_shares, timing_error_plot
-from ml.benchmarks.protocols import RunOptions, run_full_recipe, run_per_step
+from ml.benchmarks.protocols import run_full_recipe, run_per_step
 from ml.benchmarks.running import RunJournal, check_run
 from ml.errors import InputError
 from ml.tables.declarations.results import PREDICTIONS
@@ -151,7 +151,7 @@ def test_scores_of_one_run_by_hand(score):
     assert value(scores, "rouge_l") == 1.0
     assert value(scores, "false_success") == 0.5
     assert value(scores, "timing_error_s") == 2.0
-    assert value(scores, "false_alarms_per_hour") == 36.0
+    assert value(scores, "false_alarms_per_hour") == 3600 / (31 + 15 + 5)  # of the streams, which the successes ended
     assert value(scores, "mistake_recall", "technique") == 1.0
     assert value(scores, "mistake_recall", "timing") == 0.0
     assert set(scores["n_missing"]) == {0}
@@ -227,9 +227,9 @@ def test_floors_run_through_both_protocols_and_are_told_apart(benchmark):
     assert value(scores, "mistake_f1", experiment="floor_silent") == 0.0
     assert value(scores, "quiet_units", experiment="floor_silent") == 1
     assert value(scores, "mistake_recall", experiment="floor_always_speak") == 1.0
-    assert value(scores, "mistake_precision", experiment="floor_always_speak") == pytest.approx(2 / 100)
+    assert value(scores, "mistake_precision", experiment="floor_always_speak") == pytest.approx(2 / 215)
     assert value(scores, "mistake_recall", experiment="floor_alert_every_10s") == 1.0
-    assert value(scores, "mistake_fp", experiment="floor_alert_every_10s") == 7
+    assert value(scores, "mistake_fp", experiment="floor_alert_every_10s") == 10 + 7 + 4 - 2
     assert value(scores, "ic_acc", experiment="floor_duration_timer") == 100.0
     assert value(scores, "ic_acc_3s", experiment="floor_duration_timer") == 50.0
     board = leaderboard(score_ego(steps, reference, pl.concat(runs)))
@@ -373,10 +373,19 @@ def test_a_stopped_run_goes_on_where_it_was(benchmark, tmp_path):
     assert set(ran) == {"demo/b"}
 
 
-@pytest.mark.parametrize(("end", "count"), [(RunEnd.NEXT_INSTRUCTION, 100), (RunEnd.GRACE, 130), (RunEnd.END_OF_VIDEO, 215)])
-def test_where_a_step_without_success_ends(benchmark, end, count):
-    run = run_per_step(AlwaysSpeak, benchmark[0], ticks(), experiment="x", protocol="demo.per_step", options=RunOptions(end))
+@pytest.mark.parametrize(
+    ("feed", "count", "watched_s"), [("per_step", 215, 215), ("per_step.grace", 130, 130), ("per_step.true_end", 100, 100)]
+)
+def test_where_a_step_without_success_ends(benchmark, score, feed, count, watched_s):
+    run = run_per_step(AlwaysSpeak, benchmark[0], ticks(), experiment="x", protocol=f"demo.{feed}")
     assert run.height == count
+    scores = score(run)
+    assert value(scores, "false_alarms_per_hour") == pytest.approx(3600 * value(scores, "mistake_fp") / watched_s)
+
+
+def test_a_success_ends_the_time_in_which_there_could_be_false_alarms(score):
+    run = said((0, 10.0, "success", "good"), (1, 40.0, "feedback", "no"), (1, 45.0, "success", "good"), (2, 60.0, "success", "good"))
+    assert value(score(run), "false_alarms_per_hour") == 3600 / (10 + 15 + 5)
 
 
 def test_error_bins_close_on_the_side_away_from_zero():

@@ -1,5 +1,7 @@
 """Assistants that ask a model, over the offline backend: what they ask, when, and what failures become."""
 
+from itertools import repeat
+
 import numpy as np
 import polars as pl
 import pytest
@@ -14,16 +16,17 @@ from ml.benchmarks.cook_mre.metrics import CookOptions
 from ml.benchmarks.cook_mre.protocol import FrameRule, uniform_times
 from ml.benchmarks.cook_mre.samples import CookSample, hints_of
 from ml.benchmarks.cook_mre.scores import score_cook
+from ml.benchmarks.ego.scores import score_ego
 from ml.benchmarks.families import GuideMeVariant, History
 from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, as_video, read_guideme
 from ml.benchmarks.guideme.grids import dense_ticks
 from ml.benchmarks.guideme.protocol import WindowPictures, check_dialogue, run_guideme
-from ml.benchmarks.protocols import run_per_step
-from ml.benchmarks.running import AssistantUnusableError
+from ml.benchmarks.protocols import run_full_recipe, run_per_step
+from ml.benchmarks.running import AssistantUnusableError, check_run
 from ml.errors import InputError
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
-from ml.tables.declarations.benchmarks import BENCHMARK_STEPS
+from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 from ml.vocabulary import Status
 
 
@@ -79,8 +82,36 @@ def test_answers_that_cannot_be_read_are_no_event_and_are_counted():
         return assistants[-1]
 
     found = run(factory, 12.0)
-    assert found["kind"].to_list() == [None]
     assert assistants[0].outcomes == {Status.UNPARSABLE: 4}
+    assert found.select("kind", "status", "reason").rows() == [(None, "unparsable", "4 of 4 answers could not be read: unparsable 4")]
+    with pytest.raises(InputError, match="all 1 items failed"):
+        check_run(found)
+
+
+@pytest.mark.parametrize("full_recipe", [False, True])
+def test_a_step_of_which_some_answers_cannot_be_read_is_run_and_counted(full_recipe):
+    """Three steps of 12 s, of which all, two of three, and no answers can be read."""
+    steps = pl.concat([one_step(12.0 * n).with_columns(unit_id=pl.lit(f"demo/a/{n}"), position=pl.lit(n - 1, pl.Int64)) for n in (1, 2, 3)])
+    steps = BENCHMARK_STEPS.check(steps.with_columns(start_s=pl.col("end_s") - 12.0, instruction=pl.format("step {}", "position")))
+
+    replies = {"step 0": iter(["YES"]), "step 1": iter(["hm", "YES"]), "step 2": repeat("hm")}
+
+    def complete(inputs):
+        return next(replies[inputs["instruction"]])
+
+    def mistake(inputs):
+        return "NO" if inputs["instruction"] != "step 2" else "hm"
+
+    assistant = TurnBasedAssistant(Client(RulesBackend({"ego_step_complete": complete, "ego_step_mistake": mistake})))
+    play, protocol = (run_full_recipe, "demo.full_recipe") if full_recipe else (run_per_step, "demo.per_step.true_end")
+    found = play(lambda: assistant, steps, frames, experiment="x", protocol=protocol)
+    unread = found.filter(pl.col("status") == "unparsable")
+    assert unread["unit_id"].to_list() == ["demo/a/2", "demo/a/3"]
+    assert unread["reason"][0] == "1 of 3 answers could not be read: unparsable 1"
+    messages = BENCHMARK_MESSAGES.empty()
+    scores = score_ego(steps, messages, found)
+    assert set(scores["n_unparsable"]) == {2}
+    assert set(scores["n_missing"]) == {0}
 
 
 def test_a_model_that_cannot_be_asked_ends_the_run():

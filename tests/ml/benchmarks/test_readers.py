@@ -1,5 +1,6 @@
 """Prediction files of others for all families: what is read, and what is refused with file, record and field."""
 
+import gzip
 import json
 
 import polars as pl
@@ -132,7 +133,7 @@ def test_bad_csv_is_refused_with_its_line(tmp_path, ego):
     path = tmp_path / "p.csv"
     path.write_text("video_id,timestamp,kind,text\n1,5,feedback,x\n1,6,shout,x\n")
     error = refused(path, ego)
-    assert (error.record, error.field) == ("line 3", "kind")
+    assert (error.record, error.field) == ("row 3", "kind")
     path.write_text("video_id,kind,text\n1,feedback,x\n")
     error = refused(path, ego)
     assert error.field == "t_s"
@@ -283,3 +284,80 @@ def test_timelines_are_read_from_parquet_json_and_lines(tmp_path):
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
     assert tables[0].select("unit_id", "end_s").rows() == [("b/1_1/0", 30.0)]
+
+
+DEEP, LONG = "[" * 100_000, "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"a": NaN}]', "NaN is not a JSON number"),
+        (DEEP, "nested too deeply"),
+        (f"[{LONG}]", "thousands of digits"),
+        ('[{"video_id": "1", "video_id": "2"}]', "stands twice"),
+        ('[{"texts": [{"x": "a\\ud800b"}]}]', r"half of a character pair at \[0\]\.texts\[0\]\.x"),
+        ('[{"\\udfff": 1}]', r"half of a character pair at \[0\]\.'\\udfff'"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_json_that_would_break_later_is_refused(tmp_path, ego, text, words, suffix):
+    path = tmp_path / f"p.{suffix}"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words) as error:
+        read_predictions(path, ego)
+    assert error.value.file == path
+    assert error.value.record == ("line 1" if suffix == "jsonl" else None)
+
+
+def test_a_whole_character_pair_and_other_line_ends_stay_in_a_text(tmp_path, ego):
+    said = "🍳 a\u2028b\x85c"
+    row = {"video_id": "1", "timestamp": 5, "kind": "feedback", "text": said}
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "timestamp": 6}, ensure_ascii=False) + "\r\n", encoding="utf-8", newline="")
+    assert read_predictions(path, ego).table.filter(pl.col("kind").is_not_null())["text"].to_list() == [said, said]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"timestamp": 10**400}, "t_s"),
+        ({"timestamp": 1e8}, "t_s"),
+        ({"score": "high"}, "score"),
+        ({"score": [1]}, "score"),
+        ({"message_index": "a"}, "message_index"),
+        ({"message_index": 0.5}, "message_index"),
+        ({"message_index": -1}, "message_index"),
+        ({"unit_id": "11/0"}, "unit_id"),
+        ({"protocol": "demo.often"}, "protocol"),
+    ],
+)
+def test_values_that_no_message_can_have_are_refused(tmp_path, ego, change, field):
+    row = {"video_id": "1", "timestamp": 5, "kind": "feedback", "text": "x", **change}
+    error = refused(write(tmp_path, [row]), ego)
+    assert error.field == field
+    assert len(str(error)) < 500
+
+
+def test_no_score_in_a_table_is_none(tmp_path, ego):
+    path = tmp_path / "p.parquet"
+    pl.DataFrame({"video_id": ["1"], "timestamp": [5.0], "kind": ["feedback"], "text": ["x"], "score": [float("nan")]}).write_parquet(path)
+    assert read_predictions(path, ego).table["score"].null_count() == read_predictions(path, ego).table.height
+
+
+def test_records_of_two_shapes_are_refused(tmp_path, ego):
+    row = {"video_id": "11", "timestamp": 5, "kind": "feedback", "text": "x"}
+    for items in ([QICD, row], [row, QICD]):
+        assert refused(write(tmp_path, items), ego).field == "pred_texts"
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path, ego):
+    path = tmp_path / "p.csv"
+    path.write_text("video_id,timestamp,kind,text,text\n1,5,feedback,x,y\n")
+    assert "two columns are called 'text'" in str(refused(path, ego))
+
+
+def test_a_compressed_file_is_named_as_such(tmp_path, ego):
+    path = tmp_path / "p.json"
+    path.write_bytes(gzip.compress(b"[]"))
+    assert "compressed with gzip. Unpack it" in str(refused(path, ego))

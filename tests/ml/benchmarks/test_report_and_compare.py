@@ -120,3 +120,19 @@ def test_runs_on_other_recordings_cannot_be_compared(benchmark, runs):
     with pytest.raises(InputError, match="only the first run has it") as error:
         compare_tallies(whole, part, BootstrapOptions())
     assert error.value.record == "demo/5"
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(benchmark, runs):
+    steps, messages = benchmark
+    predictions = runs["floor_silent"].with_columns(experiment=pl.lit("[/red]run[3]"))
+    scores = score_ego(steps, messages, predictions)
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(terminal_table(scores))
+    assert "[/red]run[3]" in shown.get()
+
+
+@pytest.mark.parametrize("end_s", [0.0, 90.0, 1e5, 1e7, 1e300])
+def test_a_timeline_of_any_length_has_a_few_ticks(end_s):
+    drawn = timeline_svg(Timeline("t", (Lane("a", (Point(0.0, "feedback", "x"), Point(end_s, "feedback", "y"))),)))
+    assert 1 <= drawn.count('class="tick"') <= 14

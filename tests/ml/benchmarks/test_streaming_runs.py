@@ -76,7 +76,7 @@ def spoken(frame):
 def test_batched_runs_equal_cached_streaming(benchmark, one_stream):
     steps, speaker, features = benchmark
     run = predict_full_recipe if one_stream else predict_per_step
-    batched = spoken(run(speaker, features, steps, experiment="e", protocol="b.p"))
+    batched = spoken(run(speaker, features, steps, experiment="e", protocol="b.full_recipe" if one_stream else "b.per_step.true_end"))
     assert batched == streamed(speaker, features, steps.to_dicts(), one_stream)
     assert batched
 

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from ml.benchmarks.bootstrap import BootstrapOptions
 from ml.benchmarks.cook_mre.judged import Judgement, always
-from ml.benchmarks.cook_mre.metrics import CookOptions, CorrectSample, HintCounting, MistakeSample, Unparsable, score_cook_mre
+from ml.benchmarks.cook_mre.metrics import (
+    CookOptions,
+    CorrectSample,
+    HintCounting,
+    MistakePrompts,
+    MistakeSample,
+    TypeUnderHint,
+    Unparsable,
+    score_cook_mre,
+)
 from ml.benchmarks.cook_mre.samples import ELEMENTS, CookSample
 from ml.benchmarks.cook_mre.scores import score_cook, tally_cook
 from ml.benchmarks.data import read_benchmark
@@ -15,7 +24,7 @@ from ml.benchmarks.ego.mistakes import score_mistakes
 from ml.benchmarks.ego.options import Average as EgoAverage
 from ml.benchmarks.ego.options import EgoOptions
 from ml.benchmarks.ego.scores import score_ego
-from ml.benchmarks.ego.units import Feed, scored_units
+from ml.benchmarks.ego.units import scored_units
 from ml.benchmarks.guideme.options import Average, GuideMeOptions, SoftOptions, WithoutReferences
 from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme, tally_guideme
 from ml.benchmarks.guideme.soft import score_corpus, score_video
@@ -71,7 +80,7 @@ def test_ego_averages(tmp_path, average):
     run = read_predictions(weak, data).table
     options = EgoOptions(average=average, half_window_s=12.0, bootstrap=QUICK)
     tables = data["benchmark_steps"], data["benchmark_messages"]
-    units = [unit.mistakes for unit in scored_units(*tables, run, Feed.PER_STEP, options)]
+    units = [unit.mistakes for unit in scored_units(*tables, run, run["protocol"][0], options)]
     wanted = score_mistakes(units, options)
     found = whole(score_ego(*tables, run, options))
     assert (found["mistake_precision"], found["mistake_recall"], found["mistake_f1"]) == pytest.approx(
@@ -114,3 +123,6 @@ def test_cook_values_are_the_formulas_and_order_does_not_matter(judged, unparsab
 def test_the_floors_are_judged_samples():
     samples = [CookSample("m", "c", "dice", "slice", "verb"), CookSample("k", "c", "slice", "slice")]
     assert always(samples, True).samples == {"m": MistakeSample(True, False, False), "k": CorrectSample((True,))}
+    given = CookOptions(type_under_hint=TypeUnderHint.GIVEN, mistake_prompts=MistakePrompts.ALL)
+    hinted = always(samples, True, given, is_hinted=True).samples
+    assert hinted == {"m": MistakeSample(False, True, False), "k": CorrectSample((True,) * 4)}  # it claims one under every hint
