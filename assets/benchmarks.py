@@ -95,6 +95,7 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 spent = {key: value for key, value in used.items() if isinstance(value, int | float)}
                 usage.setdefault(experiment, Counter()).update(spent)
             made[partition] = store.read(parse_protocol(protocol).table, partition)
+            _show_run(context, f"{experiment}|{protocol}", made[partition], _said([made[partition]]))
         statuses = pl.concat([frame.select("experiment", "protocol", "status") for frame in made.values()]) if made else pl.DataFrame()
         counts = statuses.group_by(pl.all()).len("rows").sort(pl.all()) if made else statuses
         return dg.MaterializeResult(
@@ -129,16 +130,14 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
             if not prints.is_current("scores", partition):
                 store.write("scores", scorers.score(experiment, protocol, store), partition, made_from=prints.scores(partition))
             made.append(store.read("scores", partition))
+            _show_run(context, f"{experiment}|{protocol}", made[-1], _headlines(made[-1]))
             progress(done, len(runs))
         everything = pl.concat(made) if made else store.scan("scores", []).collect()
-        shown = everything.filter((pl.col("group") == "all") & pl.col("metric").is_in(HEADLINES))
         return dg.MaterializeResult(
             metadata={
                 "runs": len(made),
                 "cannot take part": passed,
-                "scores": dg.MetadataValue.md(
-                    preview_markdown(shown.select("protocol", "experiment", "metric", "value", "low", "high", "n"), rows=40)
-                ),
+                "scores": dg.MetadataValue.md(preview_markdown(_headlines(everything), rows=40)),
             }
         )
 
@@ -190,6 +189,16 @@ def _taking_part(context: dg.AssetExecutionContext, settings: Settings) -> tuple
     pairs = [(str(key).split("|")[0], str(key).split("|")[1]) for key in context.partition_keys]
     runs = [pair for pair in pairs if settings.takes_part(*pair)]
     return runs, len(pairs) - len(runs)
+
+
+def _show_run(context: dg.AssetExecutionContext, key: str, rows: pl.DataFrame, preview: pl.DataFrame) -> None:
+    shown = {"dagster/partition_row_count": rows.height, "preview": dg.MetadataValue.md(preview_markdown(preview))}
+    context.add_asset_metadata(shown, partition_key=key)
+
+
+def _headlines(scores: pl.DataFrame) -> pl.DataFrame:
+    chosen = scores.filter((pl.col("group") == "all") & pl.col("metric").is_in(HEADLINES))
+    return chosen.select("protocol", "experiment", "metric", "value", "low", "high", "n")
 
 
 def _said(frames: list[pl.DataFrame]) -> pl.DataFrame:
