@@ -8,6 +8,7 @@ from assets.accuracy import accuracy_assets
 from assets.benchmark_data import benchmark_data_assets
 from assets.benchmarks import benchmark_assets
 from assets.checks import asset_checks
+from assets.columns import with_columns
 from assets.comist import comist_assets
 from assets.comist_report import comist_report_assets
 from assets.counterfactuals import counterfactual_assets
@@ -52,7 +53,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     ]
     built = jobs(settings)
     return dg.Definitions(
-        assets=assets,
+        assets=dg.map_asset_specs(with_columns, assets),
         asset_checks=asset_checks(),
         jobs=built,
         sensors=[

@@ -7,11 +7,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.checks import CHECKED
 from dagster_project.definitions import build_definitions
 from dagster_project.executors import executor_for
 from ml.errors import InputError
 from ml.setting_sections.compute import Compute, ExecutorKind
 from ml.settings import Settings, load_settings
+from ml.tables.declarations.recordings import NARRATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = {
@@ -82,6 +84,12 @@ def test_every_asset_says_what_it_is(definitions):
         assert spec.description, spec.key
         assert list(spec.owners), spec.key
         assert spec.kinds, spec.key
+
+
+def test_assets_with_a_declared_table_show_its_columns(definitions):
+    shown = {spec.key.to_user_string(): spec.metadata.get("dagster/column_schema") for spec in specs(definitions)}
+    assert [column.name for column in shown["narrations"].columns] == NARRATIONS.polars_schema.names()
+    assert {name for name, table in shown.items() if table} == set(CHECKED)
 
 
 def test_pools_hold_what_must_not_run_twice(definitions):
