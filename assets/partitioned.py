@@ -210,11 +210,13 @@ def partition_metadata(context: dg.AssetExecutionContext, tables: Tables, name: 
     """What an asset over recordings shows of its run; what each partition shows (rows, statuses, a preview) is given to Dagster here."""
     for key, shown in _partitions_shown(context, tables.store, name, tally):
         context.add_asset_metadata(shown, partition_key=key)
-    return {
+    shown: dict[str, Shown] = {
         "recordings": len(context.partition_keys),
         "made": len(tally.made),
         "already current": len(tally.current),
         "rows made": sum(tally.made.values()),
-        "statuses of the run": dg.MetadataValue.json(dict(sorted(tally.statuses.items()))),
         "folder": dg.MetadataValue.path(str(tables.store.root / name)),
     }
+    if len(tally.made) > 1:
+        shown["statuses of the run"] = dg.MetadataValue.json(dict(sorted(tally.statuses.items())))
+    return shown
