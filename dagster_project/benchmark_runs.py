@@ -15,7 +15,7 @@ from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse
 from ml.errors import InputError
 from ml.progress import Snapshot, format_seconds
 from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
-from ml.setting_sections.models import LLM, LLMBackend
+from ml.setting_sections.models import given_llm
 from ml.setting_sections.sources import SourceKind
 from ml.settings import Settings
 from ml.tables.store import TableStore
@@ -41,9 +41,10 @@ def named_assistant(settings: Settings, name: str, base_url: str | None = None) 
     backend, colon, model = name.partition(":")
     if colon and backend in _BACKENDS and model:
         slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_")
+        given = {"backend": backend, "model": model, "base_url": base_url}
         if backend == "transformers":
             return NamedAssistant(slug, Assistant(backend=AssistantBackend.TRANSFORMERS, model=model))
-        return NamedAssistant(slug, Assistant(llm=LLM(backend=LLMBackend(backend), model=model, base_url=base_url)))
+        return NamedAssistant(slug, Assistant(llm=given_llm(given, field="ASSISTANT")))
     known = [*FLOORS, UNTUNED, *settings.experiments, *settings.assistants]
     if name not in known:
         raise InputError(
@@ -85,9 +86,9 @@ def run_benchmark(settings: Settings, console: Console, named: NamedAssistant, w
         store.write("scores", scored.own_scores, run, made_from=prints.scores(run))
     console.print(scored.table())
     for note in scored.notes:
-        console.print(note, style="dim")
+        console.print(note, style="dim", markup=False, highlight=False)
     written = scored.write(settings.data / "reports" / named.experiment, protocol.name)
-    console.print(f"Report: {' and '.join(str(path) for path in written)}")
+    console.print(f"Report: {' and '.join(str(path) for path in written)}", markup=False, highlight=False, soft_wrap=True)
     return True
 
 
@@ -108,7 +109,7 @@ def _predict(
     spent = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in usage.items() if value)
     console.print(f"[green]✓[/] {named.experiment} under {protocol.name}: {format_seconds(time.monotonic() - started)}")
     if spent:
-        console.print(f"  {spent}", style="dim")
+        console.print(f"  {spent}", style="dim", markup=False)
     statuses = store.read(protocol.table, f"{named.experiment}/{protocol.name}")["status"].value_counts(sort=True)
     failed = ", ".join(f"{status} {count}" for status, count in statuses.iter_rows() if status != "ok")
     if failed:

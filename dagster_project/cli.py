@@ -32,7 +32,7 @@ def demo() -> None:
 
 @app.command()
 def ui(
-    port: Annotated[int, typer.Option(help="Port of the Dagster UI.")] = 3000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the Dagster UI.")] = 3000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
 ) -> None:
     """Open the Dagster UI with its daemon on the same data; Ctrl-C stops every process."""

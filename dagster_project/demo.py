@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import dagster as dg
 import polars as pl
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as RichTable
 
 from assets.fingerprints import Fingerprints
@@ -68,7 +69,8 @@ def run_demo(console: Console) -> bool:
     store = TableStore(settings.data / "tables")
     for stretch in stretches(settings, store, instance):
         if not run_stretch(console, settings, instance, stretch):
-            console.print(f"[red]Stopped.[/] Details: {settings.data / 'logs' / 'demo.log'}, or `make ui`. `make demo` goes on from here.")
+            log = escape(str(settings.data / "logs" / "demo.log"))
+            console.print(f"[red]Stopped.[/] Details: {log}, or `make ui`. `make demo` goes on from here.")
             return False
     _show_counts(console, store)
     show_leaderboard(console, store.read("leaderboard"))
@@ -88,7 +90,7 @@ def run_stretch(console: Console, settings: Settings, instance: dg.DagsterInstan
             for tags in [{}] if pending is None else _ranges(instance, pending, settings):
                 outcome = run_job(instance, stretch.job, tags=tags)
                 if not outcome.success:
-                    console.print(f"[red]✗[/] {stretch.title}: {outcome.message}")
+                    console.print(f"[red]✗[/] {stretch.title}: {escape(outcome.message or '')}", highlight=False)
                     return False
     console.print(f"[green]✓[/] {stretch.title}: {format_seconds(time.monotonic() - started)}")
     return True

@@ -2,6 +2,7 @@
 
 import polars as pl
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ml.benchmarks.families import parse_protocol
@@ -66,7 +67,7 @@ def show_leaderboard(console: Console, board: pl.DataFrame, *, published: bool =
             shown.add_column(f"[bold]{title}[/]" if metric == RANKED_BY[family] else title, justify="right", no_wrap=True)
         for row in frame.iter_rows(named=True):
             named = f"{row['experiment']}, {row['source'].rsplit(', ', 1)[-1]}" if published else row["experiment"]
-            shown.add_row(named, *(_number(row[metric], digits) for metric, _, digits in columns))
+            shown.add_row(escape(named), *(_number(row[metric], digits) for metric, _, digits in columns))
         console.print(shown, "")
     console.print(LEGEND)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ml.setting_sections.models import LLM, LLMBackend
+from ml.setting_sections.models import LLM, LLMBackend, given_llm
 from ml.settings import Settings
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def prompt(
 def retry_failed(stage: Stage, recordings: Recordings = None) -> None:
     """Ask again for the failed rows of a stage (truncated, refused, empty, unparsable, error), and run what depends on them."""
     from rich.console import Console
+    from rich.markup import escape
 
     from assets.llm_stages import failed_recordings
     from dagster_project.estimates import chosen_recordings
@@ -99,14 +100,14 @@ def retry_failed(stage: Stage, recordings: Recordings = None) -> None:
     for tags in recording_ranges(instance, [encode_key(one) for one in sorted(failed)]):
         outcome = run_job(instance, LLM_JOBS[name], tags=tags, op_config={name: {"retry_failed": True}})
         if not outcome.success:
-            console.print(f"[red]✗[/] {outcome.message}")
+            console.print(f"[red]✗[/] {escape(outcome.message or '')}", highlight=False)
             raise typer.Exit(1)
     left = failed_recordings(store, name, sorted(failed))
     console.print(f"[green]✓[/] asked again; {len(left)} recordings still have failed rows.")
 
 
 def _changed(chosen: LLM, wanted: dict[str, Any]) -> LLM:
-    return LLM.model_validate({**chosen.model_dump(), **wanted}) if wanted else chosen
+    return given_llm({**chosen.model_dump(), **wanted}, field="backend", remedy="Name a model with --model") if wanted else chosen
 
 
 def _observe(settings: Settings, found: "Sequence[StageEstimate]") -> None:

@@ -8,7 +8,7 @@ from ml.errors import InputError
 
 
 def review(
-    port: Annotated[int, typer.Option(help="Port of the page.")] = 8642,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page.")] = 8642,
     host: Annotated[str, typer.Option(help="Address to listen on; others than this machine need 0.0.0.0.")] = "127.0.0.1",
     open_browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
@@ -18,6 +18,7 @@ def review(
 
     import uvicorn
     from rich.console import Console
+    from rich.markup import escape
 
     from ml.settings import load_settings
     from ml.tables.store import TableStore
@@ -40,7 +41,7 @@ def review(
     app = page.app(("127.0.0.1", "localhost", "[::1]") if is_local else ("*",))
     address = f"http://{'localhost' if is_local else host}:{port}"
     console = Console()
-    console.print(f"{len(pairs)} pairs to review: [bold]{address}[/]   Ctrl-C stops it; answers are in {log.path}")
+    console.print(f"{len(pairs)} pairs to review: [bold]{address}[/]   Ctrl-C stops it; answers are in {escape(str(log.path))}")
     if open_browser:
         threading.Timer(1.0, webbrowser.open, (address,)).start()
     uvicorn.run(app, host=host, port=port, log_level="warning")

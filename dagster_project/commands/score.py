@@ -130,7 +130,11 @@ def compare(
         written = found.write(given(out) if out is not None else given(f"compare_{Path(a).stem}_{Path(b).stem}.json"))
     for table in found.terminal_tables():
         console.print(table, "")
-    console.print(f"Difference: {found.a} - {found.b}. Bold: the interval leaves out 0. Scorer options {found.options_hash}.", style="dim")
+    console.print(
+        f"Difference: {found.a} - {found.b}. Bold: the interval leaves out 0. Scorer options {found.options_hash}.",
+        style="dim",
+        markup=False,
+    )
     _show_spend(console, tools)
     console.print(str(written), markup=False, highlight=False, soft_wrap=True)
 
@@ -198,14 +202,12 @@ def _tools(
     bertscore: tuple[str | None, int | None, bool] = (None, None, False),
 ) -> "Tools":
     """Encoder, judge and BERTScore for a family. Raises ``InputError`` for a judge that cannot be used."""
-    from pydantic import ValidationError
-
     from ml.benchmarks.families import Family
     from ml.benchmarks.rule_judges import JUDGE_RULES
     from ml.benchmarks.scoring import Tools
     from ml.benchmarks.similarity import BertScore, BertScoreOptions
     from ml.embeddings.encoder import TextEncoder
-    from ml.setting_sections.models import LLM, LLMBackend
+    from ml.setting_sections.models import LLMBackend, given_llm
     from resources.llm import open_client, reply_cache
 
     encoder = TextEncoder(embedder if embedder is not None else settings.embeddings.model)
@@ -218,11 +220,7 @@ def _tools(
         raise InputError(f"no judge {judge!r}", field="judge", remedy=f"Use settings, none, {', '.join(LLMBackend)}")
     given_values = {"backend": None if judge == "settings" else judge, "model": judge_model, "base_url": judge_url}
     values = settings.benchmarks.judge.model_dump() | {name: value for name, value in given_values.items() if value is not None}
-    try:
-        chosen = LLM.model_validate(values)
-    except ValidationError as error:
-        problem = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise InputError(problem, field="judge", remedy="Name the model with --judge-model") from error
+    chosen = given_llm(values, field="judge", remedy="Use --judge-model and --judge-url")
     return Tools(encoder, open_client(chosen, reply_cache(settings.data), settings, JUDGE_RULES), measure)
 
 
@@ -242,4 +240,8 @@ def _show_spend(console: object, tools: "Tools") -> None:
     if usage.calls:
         money = f", {usage.money_usd:.4f} USD" if usage.money_usd else ""
         tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        console.print(f"judge {tools.judge.model}: {usage.calls} calls, {tokens} tokens in, {usage.output_tokens} out{money}", style="dim")
+        console.print(
+            f"judge {tools.judge.model}: {usage.calls} calls, {tokens} tokens in, {usage.output_tokens} out{money}",
+            style="dim",
+            markup=False,
+        )

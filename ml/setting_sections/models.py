@@ -1,10 +1,12 @@
 """Sections for models that are asked: the narrator, the language model of each stage, prices."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
+from ml.errors import InputError
 from ml.setting_sections.section import Section
 from ml.setting_sections.values import Address, Device, Side
 
@@ -95,6 +97,17 @@ class LLM(Section):
         if self.batch and self.backend is LLMBackend.RULES:
             raise ValueError("`batch` needs a provider: backend 'rules' answers at once")
         return self
+
+
+def given_llm(values: Mapping[str, Any], *, field: str, remedy: str | None = None) -> LLM:
+    """The section from values that a command line gives. Raises ``InputError``; ``field`` is what they are for."""
+    try:
+        return LLM.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        problem = str(first["msg"]).removeprefix("Value error, ")
+        raise InputError(f"{place}: {problem} (given {first['input']!r})" if place else problem, field=field, remedy=remedy) from error
 
 
 class ModelPrice(Section):

@@ -4,7 +4,6 @@ Files are JSON lists, JSON lines or CSV with one sample a record. The column nam
 data; ``columns`` (in the settings) reads a release that names them otherwise.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 from ml.benchmarks.cook_mre.samples import CORRECT, ELEMENTS, GRADED_ELEMENTS, MISTAKE
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, natural_key
-from ml.sources.reading import Record, file_sha256, read_csv, read_json, read_text, records, stated_licence, to_number
+from ml.sources.reading import Record, file_sha256, read_csv, read_json, read_json_lines, records, stated_licence, to_number
 from ml.sources.video_files import VIDEO_SUFFIXES, normal_name, videos_by_stem
 from ml.tables.declarations.benchmarks import BENCHMARK_CLIPS
 from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
@@ -179,16 +178,11 @@ def _records(path: Path) -> Iterator[Record]:
         case ".json":
             yield from records(read_json(path), path, "sample")
         case ".jsonl":
-            for number, line in enumerate(read_text(path).splitlines(), start=1):
-                if line.strip():
-                    try:
-                        yield Record.of(json.loads(line), path, f"line {number}")
-                    except json.JSONDecodeError as error:
-                        raise InputError(f"not valid JSON: {error.msg}", file=path, record=f"line {number}") from None
+            for value, place in read_json_lines(path):
+                yield Record.of(value, path, place)
         case _:
-            table = read_csv(path)
-            for number, row in enumerate(table.rows, start=2):
-                yield Record.of(dict(zip(table.header, row, strict=True)), path, f"row {number}")
+            for cells, place in read_csv(path).named():
+                yield Record.of(cells, path, place)
 
 
 def _sample(record: Record, columns: CookColumns) -> Sample:

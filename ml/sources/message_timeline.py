@@ -5,7 +5,6 @@ A step begins with its instruction and ends with the next instruction or the clo
 The datasets' own names, licences and files belong to ``qicd`` and ``ego_mc_bench``.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,7 +16,7 @@ import polars as pl
 
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
-from ml.sources.reading import file_sha256, read_json, read_text, to_number
+from ml.sources.reading import file_sha256, read_json, read_json_lines, to_number
 from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import normal_name
 from ml.tables.declarations.sources import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
@@ -216,7 +215,7 @@ def _records(path: Path) -> tuple[list[str], Iterable[Mapping[str, Any]]]:
         case ".json":
             rows = read_json(path)
         case ".jsonl":
-            rows = [_json_line(line, path, number) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
+            rows = [value for value, _ in read_json_lines(path)]
         case _:
             try:
                 frame = pl.read_parquet(path)
@@ -226,13 +225,6 @@ def _records(path: Path) -> tuple[list[str], Iterable[Mapping[str, Any]]]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError("a list of objects is expected, one per video", file=path)
     return list(rows[0]) if rows else [], rows
-
-
-def _json_line(line: str, path: Path, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON: {error.msg}", file=path, record=f"line {number}") from None
 
 
 def _ordered(recording_id: str, timeline: list[tuple[float, str, str]], problems: Problems) -> list[Message]:

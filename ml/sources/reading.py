@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -15,12 +15,26 @@ from typing import Any, NoReturn
 
 from ml.errors import InputError
 
+_GZIP = b"\x1f\x8b"
+_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _UTF8_BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 def file_sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(_read_bytes(path)).hexdigest()
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Content of a file; ``InputError`` where it is absent, a folder, or may not be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError("there is no such file", file=path, remedy="Check the folder of the annotations in the settings") from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, not a file", file=path) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", file=path) from None
 
 
 def stated_licence(folder: Path, known: Mapping[str, str], *, default: str) -> str:
@@ -40,12 +54,9 @@ def read_text(path: Path) -> str:
 
     Raises ``InputError`` for an absent file and, with the byte position, for any other encoding: nothing is replaced.
     """
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("there is no such file", file=path, remedy="Check the folder of the annotations in the settings") from None
-    except IsADirectoryError:
-        raise InputError("this is a folder, not a file", file=path) from None
+    raw = _read_bytes(path)
+    if raw.startswith(_GZIP):
+        raise InputError("the file is compressed with gzip", file=path, remedy="Unpack it")
     for bom, encoding in _OTHER_BOMS.items():
         if raw.startswith(bom):
             raise InputError(f"the file is {encoding}, at byte 0", file=path, remedy="Save it as UTF-8")
@@ -61,23 +72,67 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Value of a JSON file. A key that stands twice in one object, NaN and Infinity are refused, since each would lose data in silence."""
+    """Value of a JSON file, see ``parse_json``."""
+    return parse_json(read_text(path), path)
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[Any, str]]:
+    """Value of each line of a JSON Lines file that is not blank, with words that locate it (``line 3``)."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):  # other line ends may stand inside a text
+        if line.strip():
+            yield parse_json(line, path, f"line {number}"), f"line {number}"
+
+
+def parse_json(text: str, path: Path, record: str | None = None) -> Any:
+    """Value of a JSON text that stands in ``path``.
+
+    What would lose data in silence or break later is refused with ``InputError``: a key that stands twice in one object, NaN and
+    Infinity, half of a character pair, numbers of thousands of digits, thousands of brackets in each other.
+    """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
             names = [name for name, _ in pairs]
             doubled = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"key {doubled!r} stands twice in one object", file=path, remedy="Keep one of the two")
+            raise InputError(f"key {doubled!r} stands twice in one object", file=path, record=record, remedy="Keep one of the two")
         return value
 
     def refuse(constant: str) -> NoReturn:
-        raise InputError(f"{constant} is not a JSON number", file=path, remedy="Write null where there is no value")
+        raise InputError(f"{constant} is not a JSON number", file=path, record=record, remedy="Write null where there is no value")
 
     try:
-        return json.loads(read_text(path), object_pairs_hook=once, parse_constant=refuse)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
     except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}", file=path) from None
+        place = f"line {error.lineno}, column {error.colno}" if record is None else f"column {error.colno}"
+        raise InputError(f"not valid JSON: {error.msg} at {place}", file=path, record=record) from None
+    except RecursionError:
+        raise InputError("brackets are nested too deeply", file=path, record=record) from None
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError("a number has thousands of digits", file=path, record=record) from None
+    if _HALF_PAIR.search(text) and (place_of_half := _half_pair(value)) is not None:
+        told = f"a text holds half of a character pair at {place_of_half or 'its top'}"
+        raise InputError(told, file=path, record=record, remedy="Write the character whole, or leave it out")
+    return value
+
+
+def _half_pair(value: Any, place: str = "") -> str | None:
+    """Where a text stands that UTF-8 cannot hold."""
+    match value:
+        case str():
+            return place if any("\ud800" <= c <= "\udfff" for c in value) else None
+        case dict():
+            keys = (f"{place}.{key!a}" for key in value if _half_pair(key) is not None)
+            return next(keys, None) or _first_half_pair((f"{place}.{key}", item) for key, item in value.items())
+        case list():
+            return _first_half_pair((f"{place}[{index}]", item) for index, item in enumerate(value))
+    return None
+
+
+def _first_half_pair(items: Iterable[tuple[str, Any]]) -> str | None:
+    return next((found for place, item in items if (found := _half_pair(item, place.removeprefix("."))) is not None), None)
 
 
 def read_json_list(path: Path) -> list[Any]:
@@ -103,6 +158,14 @@ class CsvTable:
                 f"there are {count} columns {name!r}", file=self.path, remedy=f"Columns found: {', '.join(dict.fromkeys(self.header))}"
             )
         return self.header.index(name)
+
+    def named(self) -> Iterator[tuple[dict[str, str], str]]:
+        """Cells of each row by column name, with words that locate the row. Raises ``InputError`` where two columns share a name."""
+        if len(set(self.header)) < len(self.header):
+            doubled = next(name for name in self.header if self.header.count(name) > 1)
+            raise InputError(f"two columns are called {doubled!r}", file=self.path, record="line 1", remedy="Rename or drop one")
+        for number, row in enumerate(self.rows, start=2):
+            yield dict(zip(self.header, row, strict=True)), f"row {number}"
 
 
 def read_csv(path: Path, *, header: bool = True, delimiter: str = ",") -> CsvTable:
@@ -151,7 +214,10 @@ def to_seconds(value: object, unit: TimeUnit, *, rate: Fraction | None = None) -
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
         if isinstance(number, bool) or not isinstance(number, int):
             raise ValueError(f"{value!r} is not a frame number")
-        return float(number / rate)
+        try:
+            return float(number / rate)
+        except OverflowError:
+            raise ValueError("a frame number of hundreds of digits is out of range") from None
     return to_number(value) / _PER_SECOND[unit]
 
 
@@ -163,6 +229,8 @@ def to_number(value: object) -> float:
         number = float(value)
     except ValueError:
         raise ValueError(f"{value!r} is not a number") from None
+    except OverflowError:
+        raise ValueError("a number of hundreds of digits is out of range") from None
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is not a finite number")
     return number
