@@ -112,6 +112,11 @@ def test_recordings_that_are_not_there_are_named(llm_graph: LLMGraph):
         run("estimate", "attribute")
 
 
+def test_a_supposed_backend_without_a_model_is_refused(llm_graph: LLMGraph):
+    with pytest.raises(InputError, match=r"field backend: backend 'anthropic' needs `model`\. Name a model with --model"):
+        run("estimate", "attributes", "--backend", "anthropic")
+
+
 def test_the_prompt_that_is_printed_is_the_one_that_is_sent(llm_graph: LLMGraph):
     llm_graph.record(*STEPS)
     llm_graph.settings(attributes={})

@@ -112,3 +112,8 @@ def test_names_resolve_to_settings_or_to_a_model(data):
         "cook.default",
         "kitchen_guideme.anchor",
     ]
+
+
+def test_an_address_that_is_none_is_refused():
+    with pytest.raises(InputError, match=r"field ASSISTANT: base_url: an address begins with http://.*given 'localhost:8000'"):
+        named_assistant(load_settings(), "openai:m", "localhost:8000")
