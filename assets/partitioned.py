@@ -208,8 +208,8 @@ def fail_where_unmade(
 
 def partition_metadata(context: dg.AssetExecutionContext, tables: Tables, name: str, tally: Tally) -> dict[str, Shown]:
     """What an asset over recordings shows of its run; what each partition shows (rows, statuses, a preview) is given to Dagster here."""
-    for key, shown in _partitions_shown(context, tables.store, name, tally):
-        context.add_asset_metadata(shown, partition_key=key)
+    for key, of_partition in _partitions_shown(context, tables.store, name, tally):
+        context.add_asset_metadata(of_partition, partition_key=key)
     shown: dict[str, Shown] = {
         "recordings": len(context.partition_keys),
         "made": len(tally.made),
