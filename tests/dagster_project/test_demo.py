@@ -1,5 +1,6 @@
 """The whole graph from the command line on a small sample kitchen: to the leaderboard, and a second time without repeating anything."""
 
+import json
 import os
 import subprocess
 import sys
@@ -53,3 +54,11 @@ def test_the_graph_runs_to_its_end_and_a_second_time_repeats_nothing(environment
     second = run(environment)
     assert tables(environment) == made
     assert second.count(": current") == second.count("✓") > 8
+
+
+def test_the_notebook_reads_the_outputs(environment):
+    cells = json.loads((PROJECT / "examples" / "read_outputs.ipynb").read_text())["cells"]
+    assert all(cell["outputs"] for cell in cells[2:] if cell["cell_type"] == "code")
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
