@@ -65,16 +65,28 @@ def pick_thresholds(
     streams, used = validation_streams(samples, features)
     if not used:
         raise InputError("no validation sample with exactly one message", remedy="Give the mix a validation split")
-    probabilities = block_probabilities(speaker, streams)
+    return best_thresholds(speaker, streams, used, block_probabilities(speaker, streams), window_s)
+
+
+def best_thresholds(
+    speaker: SpeakingModel,
+    streams: Sequence[StepStream],
+    samples: Sequence[TrainingSample],
+    probabilities: Sequence[tuple[list[float], list[float]]],
+    window_s: float = 3.0,
+) -> tuple[Thresholds, FirstMessageScore]:
+    """``pick_thresholds`` on probabilities of speaking and of feedback, block by block, that are known already."""
     best: tuple[float, float, float] | None = None
     for feedback in GRID:
         for success in GRID:
-            score = score_first_messages(replace(speaker, thresholds=Thresholds(feedback, success)), streams, used, probabilities, window_s)
+            score = score_first_messages(
+                replace(speaker, thresholds=Thresholds(feedback, success)), streams, samples, probabilities, window_s
+            )
             candidate = (round(score.merit, 9), feedback, success)
             best = candidate if best is None or candidate > best else best
     assert best is not None
     chosen = Thresholds(best[1], best[2])
-    return chosen, score_first_messages(replace(speaker, thresholds=chosen), streams, used, probabilities, window_s)
+    return chosen, score_first_messages(replace(speaker, thresholds=chosen), streams, samples, probabilities, window_s)
 
 
 def score_first_messages(

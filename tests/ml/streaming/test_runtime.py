@@ -9,7 +9,14 @@ from ml.streaming.batch_runtime import StepStream, block_probabilities, messages
 from ml.streaming.head import SpeakHead
 from ml.streaming.runtime import SpeakingModel, StreamingAssistant
 from ml.streaming.settings import RuntimeSettings, Thresholds
-from ml.streaming.thresholds import FirstMessageScore, pick_thresholds, read_thresholds, write_thresholds
+from ml.streaming.thresholds import (
+    FirstMessageScore,
+    best_thresholds,
+    pick_thresholds,
+    read_thresholds,
+    validation_streams,
+    write_thresholds,
+)
 from ml.streaming.untuned import UntunedSpeaker
 from ml.vocabulary import MessageKind
 
@@ -196,19 +203,15 @@ def test_thresholds_come_from_validation_and_are_kept(speaker, samples, features
     assert read_thresholds(tmp_path) == chosen
 
 
-def test_picking_separates_what_can_be_separated(speaker, samples, features, monkeypatch):
+def test_picking_separates_what_can_be_separated(speaker, samples, features):
     """A head that is right, but at low probabilities, needs low thresholds."""
-
-    def perfect(speaker, streams):
-        results = []
-        for sample, stream in zip(samples, streams, strict=True):
-            due_s, kind, _ = sample.messages[0]
-            near = [times[-1] >= min(due_s, stream.times_s[-1][-1]) for times in stream.times_s]
-            results.append(([0.3 if here else 0.01 for here in near], [0.9 if kind == "feedback" else 0.1] * len(near)))
-        return results
-
-    monkeypatch.setattr("ml.streaming.thresholds.block_probabilities", perfect)
-    chosen, score = pick_thresholds(speaker, samples, features)
+    streams, used = validation_streams(samples, features)
+    probabilities = []
+    for sample, stream in zip(used, streams, strict=True):
+        due_s, kind, _ = sample.messages[0]
+        near = [times[-1] >= min(due_s, stream.times_s[-1][-1]) for times in stream.times_s]
+        probabilities.append(([0.3 if here else 0.01 for here in near], [0.9 if kind == "feedback" else 0.1] * len(near)))
+    chosen, score = best_thresholds(speaker, streams, used, probabilities)
     assert score == FirstMessageScore(1.0, 1.0, 0.0, len(samples))
     assert max(chosen.feedback, chosen.success) < 0.3
 
