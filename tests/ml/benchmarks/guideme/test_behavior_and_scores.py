@@ -39,6 +39,47 @@ def test_with_a_window_of_zero_every_instant_is_one_record(flags):
     assert [r.outcome for r in records] == [wanted[flag] for flag in flags]
 
 
+def behavior_by_the_rules(moments, window):
+    """The rules read one after the other: the nearest free pair within the window, again and again; then what is left."""
+    said = [i for i, m in enumerate(moments) if m.is_said]
+    references = [i for i, m in enumerate(moments) if m.is_reference]
+    pairs = []
+    while True:
+        free = [
+            (abs(moments[p].t_s - moments[r].t_s), p, r)
+            for p in said
+            for r in references
+            if p not in {q for q, _ in pairs} and r not in {s for _, s in pairs} and abs(moments[p].t_s - moments[r].t_s) <= window
+        ]
+        if not free:
+            break
+        pairs.append(min(free)[1:])
+    counts = dict.fromkeys(Outcome, 0) | {Outcome.PARTLY_CORRECT: len(pairs)}
+    for i, moment in enumerate(moments):
+        if any(i in pair for pair in pairs):
+            continue
+        is_near = any(abs(moment.t_s - moments[r].t_s) <= window for r in references)
+        if moment.is_reference:
+            counts[Outcome.NO_RESPONSE] += 1
+        elif not moment.is_said:
+            counts[Outcome.CORRECT_SILENT] += 1
+        elif not is_near:
+            counts[Outcome.FALSE_ALARM] += 1
+    return counts
+
+
+@pytest.mark.parametrize("window", [0.0, 2.0])
+def test_behavior_follows_the_rules_on_random_timelines(window):
+    for seed in range(500):
+        rng = np.random.default_rng(seed)
+        size = int(rng.integers(0, 30))
+        times = np.sort(rng.choice(50, size=size, replace=False)).astype(float)
+        talk, references = rng.random((2, size)) < rng.uniform(0, 0.6, (2, 1))
+        moments = [Moment(t, bool(r), bool(s)) for t, r, s in zip(times.tolist(), references, talk, strict=True)]
+        found = [record.outcome for record in classify(moments, BehaviorOptions(pair_window_s=window))]
+        assert {outcome: found.count(outcome) for outcome in Outcome} == behavior_by_the_rules(moments, window), seed
+
+
 @settings(max_examples=200, deadline=None)
 @given(MOMENTS)
 def test_no_reference_and_no_utterance_is_counted_twice(flags):

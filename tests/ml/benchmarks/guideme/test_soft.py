@@ -84,6 +84,20 @@ def test_values_stay_in_range_and_a_shift_in_time_changes_nothing(seed, unit, ca
     assert video.references == sum(x.reference != "Silent" for x in instants)
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**6), st.integers(40, 60))
+def test_a_prediction_far_from_every_reference_never_raises_precision(seed, gap):
+    instants, cosines = random_timeline(seed)
+    last_s = instants[-1].t_s
+    quiet = [Instant(last_s + 1 + i, "Silent") for i in range(gap)]
+    before = score_video([*instants, *quiet], cosines, OFFICIAL)
+    after = score_video([*instants, *quiet[:-1], Instant(last_s + gap, "g0")], cosines, OFFICIAL)
+    assert after.said == before.said + 1
+    assert after.precision <= before.precision
+    assert after.recall == before.recall
+    assert after.f1 <= before.f1
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.randoms())
 def test_the_order_of_instants_does_not_matter(seed, random):
