@@ -86,7 +86,7 @@ def run_stretch(console: Console, settings: Settings, instance: dg.DagsterInstan
         return True
     with progress_display(console, stretch.title) as show:
         started = time.monotonic()
-        with ProgressWatch(settings.data / "progress", stretch.stages, show):
+        with ProgressWatch(instance, settings.data / "progress", stretch.stages, show):
             for tags in [{}] if pending is None else _ranges(instance, pending, settings):
                 outcome = run_job(instance, stretch.job, tags=tags)
                 if not outcome.success:

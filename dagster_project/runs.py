@@ -16,6 +16,7 @@ from dagster._core.definitions.reconstruct import build_reconstructable_job  # t
 from ml.progress import Snapshot, read_progress
 
 POLL_S = 0.25
+LOOK_S = 1.0  # between looks into the event log
 PROCESS_TAG = "interject/process"
 
 
@@ -102,10 +103,14 @@ def quiet_dagster(log_file: Path) -> None:
 
 
 class ProgressWatch:
-    """Polls the progress files of the stages of one run in a thread and hands each change to ``show``."""
+    """Polls in a thread what the run of this process is at, and hands each change to ``show``.
 
-    def __init__(self, folder: Path, stages: Sequence[str], show: Callable[[Snapshot], None]) -> None:
-        self._folder, self._stages, self._show = folder, stages, show
+    Stages tell their own progress in files; of any other step its name is shown, with the steps done of those of the run.
+    """
+
+    def __init__(self, instance: dg.DagsterInstance, folder: Path, stages: Sequence[str], show: Callable[[Snapshot], None]) -> None:
+        self._instance, self._folder, self._stages, self._show = instance, folder, stages, show
+        self._started = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, daemon=True)
 
@@ -121,9 +126,28 @@ class ProgressWatch:
 
     def _poll(self) -> None:
         last: dict[str, Snapshot] = {}
+        step: tuple[str, int, int] | None = None
+        looked = time.monotonic()
         while not self._stop.wait(POLL_S):
             for stage in self._stages:
                 snapshot = read_progress(self._folder, stage)
                 if snapshot is not None and snapshot != last.get(stage):
                     last[stage] = snapshot
                     self._show(snapshot)
+            if time.monotonic() - looked >= LOOK_S:
+                looked, before, step = time.monotonic(), step, step_under_way(self._instance)
+                if step is not None and step != before and step[0] not in self._stages:
+                    self._show(Snapshot(*step, time.monotonic() - self._started, None))
+
+
+def step_under_way(instance: dg.DagsterInstance) -> tuple[str, int, int] | None:
+    """Name of the step that this process is at, the steps done and the steps in all of its run; None between runs and steps."""
+    filters = dg.RunsFilter(tags={PROCESS_TAG: this_process()}, statuses=[dg.DagsterRunStatus.STARTED])
+    for run in instance.get_runs(filters, limit=1):
+        kinds = {dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_SUCCESS}
+        events = [record.event_log_entry for record in instance.get_records_for_run(run.run_id, of_type=kinds).records]
+        started = [event.step_key for event in events if event.dagster_event_type is dg.DagsterEventType.STEP_START]
+        done = len(events) - len(started)
+        if started and started[-1] and run.step_keys_to_execute and done < len(started):
+            return started[-1], done, len(run.step_keys_to_execute)
+    return None
