@@ -17,7 +17,10 @@ MAY_IMPORT = {
     "assets": {"ml", "resources", "assets"},
     "dagster_project": set(ROOMS),
 }
-HEAVY = ("torch", "transformers", "peft", "sentence_transformers", "ray", "bert_score", "lancedb", "spacy", "matplotlib", "scipy")
+HEAVY = (
+    *("torch", "transformers", "peft", "sentence_transformers", "ray", "bert_score", "lancedb"),
+    *("spacy", "matplotlib", "scipy", "anthropic", "openai"),
+)
 
 
 def imported(path, module_level_only=False):
