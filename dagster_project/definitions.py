@@ -20,6 +20,7 @@ from assets.training import training_assets
 from assets.validity import validity_assets
 from dagster_project.event_log import quicken_event_log
 from dagster_project.jobs import LLM_JOBS, RAW_VIDEO, jobs
+from ml.setting_sections.sources import RAW_VIDEOS
 from ml.settings import Settings, load_settings
 from resources.assistants import Assistants
 from resources.checkpoints import Checkpoints
@@ -54,7 +55,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     built = jobs(settings)
     return dg.Definitions(
         assets=dg.map_asset_specs(with_columns, assets),
-        asset_checks=asset_checks(),
+        asset_checks=asset_checks([*source_keys, RAW_VIDEOS]),
         jobs=built,
         sensors=[
             raw_videos_sensor(settings, f"{RAW_VIDEO}_job"),

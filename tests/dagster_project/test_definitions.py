@@ -92,6 +92,12 @@ def test_assets_with_a_declared_table_show_its_columns(definitions):
     assert {name for name, table in shown.items() if table} == set(CHECKED)
 
 
+def test_every_asset_that_writes_tables_has_a_check(definitions):
+    checked = {key.asset_key.to_user_string() for key in definitions.resolve_asset_graph().asset_check_keys}
+    unchecked = {spec.key.to_user_string() for spec in specs(definitions)} - checked
+    assert unchecked == {"sample_kitchen", "embeddings", "comist_report", "sample_kitchen_accuracy", "exports"}
+
+
 def test_pools_hold_what_must_not_run_twice(definitions):
     graph = definitions.resolve_asset_graph()
     pools = {key.to_user_string(): graph.get(key).pools for key in graph.get_all_asset_keys()}
