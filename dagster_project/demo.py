@@ -19,6 +19,7 @@ from dagster_project.leaderboard_tables import show_leaderboard
 from dagster_project.progress_display import progress_display
 from dagster_project.runs import ProgressWatch, end_dead_runs, quiet_dagster, run_job
 from ml.benchmarks.families import DATA_TABLES, parse_protocol
+from ml.locks import only_one
 from ml.progress import format_seconds
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, encode_key
@@ -58,8 +59,13 @@ class Stretch:
 
 
 def run_demo(console: Console) -> bool:
-    """Run what is not current, in order; True when everything succeeded."""
+    """Run what is not current, in order; True when everything succeeded. Raises ``InputError`` where another process does already."""
     settings = load_settings()
+    with only_one(settings.data / "locks" / "demo", "running the demo on this data folder"):
+        return _run_demo(console, settings)
+
+
+def _run_demo(console: Console, settings: Settings) -> bool:
     instance = prepare_instance(settings)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # its bars and notes would tear the progress display
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

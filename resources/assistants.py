@@ -11,8 +11,9 @@ from pydantic import PrivateAttr
 
 from ml.benchmarks.families import BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
+from ml.locks import only_one
 from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
-from ml.tables.store import TableStore, encode_key, fingerprint
+from ml.tables.store import TableStore, file_stem, fingerprint
 from resources.asked_models import Asked, opened, turn_factory
 from resources.checkpoints import Checkpoints
 from resources.settings import PlatformSettings
@@ -71,14 +72,28 @@ class Assistants(dg.ConfigurableResource):
         A run that was killed goes on where it was. ``assistant`` is one that the settings do not hold. Raises ``InputError`` for an
         unknown experiment, an absent benchmark, a run of which every item failed, and where the model cannot be asked at all.
         """
-        from ml.benchmarks.running import AssistantUnusableError, RunJournal, check_run
+        from ml.benchmarks.running import RunJournal
+
+        asked = assistant or PlatformSettings().values.assistants.get(experiment)
+        if asked is None:
+            return self._predict(experiment, protocol, store, progress, made_from, None, None)
+        path = Path(self.data) / "runs" / f"{file_stem(f'{experiment}/{protocol}')}.jsonl"
+        with only_one(path.with_suffix(".lock"), f"running {experiment} under {protocol}"):
+            return self._predict(experiment, protocol, store, progress, made_from, asked, RunJournal(path, fingerprint(made_from)))
+
+    def _predict(
+        self,
+        experiment: str,
+        protocol: str,
+        store: TableStore,
+        progress: Progress,
+        made_from: str,
+        asked: Assistant | None,
+        journal: "RunJournal | None",
+    ) -> dict[str, float | int | str | None]:
+        from ml.benchmarks.running import AssistantUnusableError, check_run
 
         chosen = parse_protocol(protocol)
-        asked = assistant or PlatformSettings().values.assistants.get(experiment)
-        journal = None
-        if asked is not None:
-            path = Path(self.data) / "runs" / f"{encode_key(f'{experiment}/{protocol}')}.jsonl"
-            journal = RunJournal(path, fingerprint(made_from))
         run = BenchmarkRun(experiment, chosen, store, progress, journal)
         usage: dict[str, float | int | str | None] = {}
         if asked is not None:

@@ -51,7 +51,7 @@ class RunJournal:
         self.path.unlink(missing_ok=True)
 
     def _read(self) -> None:
-        lines = self.path.read_text(encoding="utf-8").split("\n") if self.path.exists() else []
+        lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
         whole = [_parsed(line) for line in lines[:-1]]
         if not whole or whole[0] is None or whole[0].get("made_from") != self._made_from:
             self.path.unlink(missing_ok=True)
@@ -73,7 +73,7 @@ class RunJournal:
             os.close(handle)
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(line)
     except ValueError:

@@ -22,6 +22,7 @@ from typing import Final
 import polars as pl
 
 from ml.errors import InputError
+from ml.locks import only_one
 from ml.sample_kitchen import captaincook4d_layout, cook_mre_layout, goalstep_layout, guideme_layout
 from ml.sample_kitchen.plan import Entry, KitchenSizes, KitchenSource, plan
 from ml.sample_kitchen.timeline_layout import parquet_name, table
@@ -77,12 +78,19 @@ def write_sample_kitchen(
     """Makes the sample kitchen under `root` and returns its manifest.
 
     `progress(done, total)` is called with the number of videos that are there. A second call with the same arguments writes
-    nothing; after a kill the next call finishes the rest; other sizes or another seed replace the kitchen. Raises `InputError`
-    where `root` holds folders that no sample kitchen wrote. `processes` processes are spawned, so a script that calls this
-    needs the usual `if __name__ == "__main__"`; with 1 everything runs in this process.
+    nothing; after a kill the next call finishes the rest; other sizes or another seed replace the kitchen; a call from another
+    process waits for the first. Raises `InputError` where `root` holds folders that no sample kitchen wrote. `processes`
+    processes are spawned, so a script that calls this needs the usual `if __name__ == "__main__"`; with 1 everything runs in
+    this process.
     """
     settings = {"version": KITCHEN_VERSION, "seed": seed, "video_size": VIDEO_SIZE, "sizes": asdict(sizes)}
-    root.mkdir(parents=True, exist_ok=True)
+    with only_one(root.with_name(f".{root.name}.lock"), "writing the sample kitchen", waits=True):
+        return _write(root, sizes, seed, settings, progress, processes)
+
+
+def _write(
+    root: Path, sizes: KitchenSizes, seed: int, settings: dict[str, object], progress: Callable[[int, int], None] | None, processes: int
+) -> Manifest:
     _claim(root, settings)
     entries = plan(sizes, seed)
     missing = [entry for entry in entries if not _video_path(root, entry).exists()]

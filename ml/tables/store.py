@@ -22,13 +22,15 @@ from ml.tables.schema import Partitioning, Table
 
 FINGERPRINT_KEY = "interject.fingerprint"
 CONTENT_KEY = "interject.content"
+PARTITION_KEY = "interject.partition"
 WHOLE_TABLE = "all"
 _SAFE = re.compile(r"[A-Za-z0-9_.-]")
-_SEPARATOR, _ESCAPE = "~", "+"
+_SEPARATOR, _ESCAPE, _SHORTENED = "~", "+", "="
+_LONGEST = 190  # leaves room for suffixes and temporary names
 
 
 def encode_key(identifier: str) -> str:
-    """Identifier as a partition key and file name: ``/`` becomes ``~``, any byte outside ``[A-Za-z0-9_.-]`` becomes ``+xx`` (hex).
+    """Identifier as a partition key, and as a file name by ``file_stem``: ``/`` becomes ``~``, any byte outside ``[A-Za-z0-9_.-]`` ``+xx``.
 
     Reversible (``decode_key``). A leading dot and a second of two dots are written as hex too: a key is no hidden file, and no range to
     Dagster, which reads three dots as one.
@@ -38,6 +40,12 @@ def encode_key(identifier: str) -> str:
     )
     plain = plain.replace("..", f".{_ESCAPE}2e")
     return f"{_ESCAPE}2e{plain[1:]}" if plain.startswith(".") else plain
+
+
+def file_stem(identifier: str) -> str:
+    """``encode_key`` as a file name without suffix. Of a long one only the beginning stays, with a hash: file systems allow 255 bytes."""
+    key = encode_key(identifier)
+    return key if len(key) <= _LONGEST else f"{key[: _LONGEST - 25]}{_SHORTENED}{hashlib.sha256(identifier.encode()).hexdigest()[:24]}"
 
 
 def decode_key(key: str) -> str:
@@ -68,7 +76,7 @@ class TableStore:
         declared = table(name)
         if (declared.partitioning is Partitioning.SINGLE) != (partition == WHOLE_TABLE):
             raise InputError(f"table is cut by {declared.partitioning}, partition {partition!r} does not fit", file=name)
-        return self.root / name / f"{encode_key(partition)}.parquet"
+        return self.root / name / f"{file_stem(partition)}.parquet"
 
     def write(self, name: str, frame: pl.DataFrame, partition: str = WHOLE_TABLE, *, made_from: str = "") -> Path:
         """Check ``frame`` against the declared schema and put it in place in one rename; ``made_from`` is its fingerprint."""
@@ -77,7 +85,8 @@ class TableStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
         try:
-            told = {FINGERPRINT_KEY: made_from, CONTENT_KEY: hashlib.sha256(checked.write_ndjson().encode()).hexdigest()[:24]}
+            content = hashlib.sha256(checked.write_ndjson().encode()).hexdigest()[:24]
+            told = {FINGERPRINT_KEY: made_from, CONTENT_KEY: content, PARTITION_KEY: partition}
             checked.write_parquet(temporary, compression="zstd", metadata=told)
             temporary.replace(path)
         finally:
@@ -95,10 +104,7 @@ class TableStore:
         return None if found is None else "+".join(found.get(key.encode(), b"").decode() for key in (FINGERPRINT_KEY, CONTENT_KEY))
 
     def _told(self, name: str, partition: str) -> dict[bytes, bytes] | None:
-        try:
-            return pq.read_metadata(self.path(name, partition)).metadata or {}
-        except (FileNotFoundError, pa.ArrowInvalid):
-            return None
+        return _told(self.path(name, partition))
 
     def rows(self, name: str, partition: str = WHOLE_TABLE) -> int:
         """Number of rows, from the file's footer; 0 where it is absent."""
@@ -110,12 +116,17 @@ class TableStore:
 
     def partitions(self, name: str) -> list[str]:
         """Identifiers of the partitions on disk, sorted."""
-        return sorted(decode_key(path.stem) for path in (self.root / table(name).name).glob("*.parquet") if not path.name.startswith("."))
+        paths = (path for path in (self.root / table(name).name).glob("*.parquet") if not path.name.startswith("."))
+        return sorted(found for path in paths if (found := _partition_of(path)) is not None)
 
     def read(self, name: str, partition: str = WHOLE_TABLE) -> pl.DataFrame:
         """One partition; an absent one is an empty frame with the declared columns."""
         path = self.path(name, partition)
-        return pl.read_parquet(path).select(table(name).polars_schema.names()) if path.exists() else table(name).empty()
+        try:
+            return pl.read_parquet(path).select(table(name).polars_schema.names()) if path.exists() else table(name).empty()
+        except pl.exceptions.PolarsError as error:
+            problem = f"not a whole table of this version: {str(error).splitlines()[0]}"
+            raise InputError(problem, file=path, remedy="Delete the file and materialize it again") from error
 
     def scan(self, name: str, partitions: Iterable[str] | None = None) -> pl.LazyFrame:
         """The table, or the named partitions of it that exist, as one lazy scan; an empty typed frame when there is none."""
@@ -133,3 +144,23 @@ class TableStore:
 
     def drop(self, name: str, partition: str) -> None:
         self.path(name, partition).unlink(missing_ok=True)
+
+
+def _told(path: Path) -> dict[bytes, bytes] | None:
+    """Metadata of a Parquet file; None where it is absent or not whole."""
+    try:
+        return pq.read_metadata(path).metadata or {}
+    except (FileNotFoundError, pa.ArrowInvalid):
+        return None
+    except OSError as error:
+        if error.errno is None:  # Arrow's own: the footer cannot be read
+            return None
+        raise
+
+
+def _partition_of(path: Path) -> str | None:
+    """Identifier of the partition that a file holds; None for one that is not whole and whose name was shortened."""
+    if _SHORTENED not in path.stem:
+        return decode_key(path.stem)
+    told = (_told(path) or {}).get(PARTITION_KEY.encode())
+    return None if told is None else told.decode()

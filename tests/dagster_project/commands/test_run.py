@@ -12,6 +12,7 @@ import pytest
 
 from dagster_project.benchmark_runs import named_assistant, named_protocol
 from ml.errors import InputError
+from ml.locks import only_one
 from ml.settings import load_settings
 from ml.tables.store import TableStore
 from tests.resources.conftest import benchmark_tables, data
@@ -117,3 +118,31 @@ def test_names_resolve_to_settings_or_to_a_model(data):
 def test_an_address_that_is_none_is_refused():
     with pytest.raises(InputError, match=r"field ASSISTANT: base_url: an address begins with http://.*given 'localhost:8000'"):
         named_assistant(load_settings(), "openai:m", "localhost:8000")
+
+
+def test_a_second_process_on_the_same_run_is_told_of_the_first(data, provider):
+    provider.play(CLIP, delay_s=0.7)
+    one = {"units_at_once": 1, "llm": {"backend": "openai", "model": "m", "base_url": f"{provider.url}/v1"}}
+    environment = os.environ | {"INTERJECT_DATA": str(data), "OMP_NUM_THREADS": "1", "INTERJECT_ASSISTANTS": json.dumps({"one": one})}
+    command = [*COMMAND, "one", "cook.default"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and _units(data) < 1:
+            time.sleep(0.02)
+        second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert second.returncode == 2
+        assert f"process {first.pid} is running one under cook.default already. Wait for it" in second.stderr
+        assert "Traceback" not in second.stderr
+    assert first.returncode == 0
+    assert len(prompts(provider)) == 4
+
+
+def test_a_second_demo_is_told_of_the_first(tmp_path):
+    with only_one(tmp_path / "locks" / "demo", "running the demo on this data folder"):
+        command = [*COMMAND[:-1], "demo"]
+        environment = os.environ | {"INTERJECT_DATA": str(tmp_path)}
+        second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert second.returncode == 2
+    assert f"process {os.getpid()} is running the demo on this data folder already" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert not (tmp_path / "tables").exists()

@@ -96,3 +96,15 @@ def test_progress_counts_what_is_there_already(tmp_path):
     seen = []
     run_units(["a", "b"], ok, journal=journal, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_a_line_that_was_cut_inside_a_character_is_dropped(tmp_path):
+    path = tmp_path / "a.jsonl"
+    journal = RunJournal(path, "v1")
+    journal.keep("a", ok("玉ねぎ"))
+    journal.keep("b", ok("玉ねぎ"))
+    path.write_bytes(path.read_bytes()[: path.read_bytes().rindex("ぎ".encode()) + 1])
+    again = RunJournal(path, "v1")
+    assert list(again.finished) == ["a"]
+    again.keep("b", ok("x"))
+    assert list(RunJournal(path, "v1").finished) == ["a", "b"]

@@ -287,3 +287,20 @@ def test_sizes_are_checked_and_scaled():
     assert scaled.goalstep == 0
     assert scaled.qicd_test == 1
     assert scaled.captaincook4d_train == 2
+
+
+WRITE = """
+import sys
+from pathlib import Path
+from ml.sample_kitchen.kitchen import write_sample_kitchen
+from ml.sample_kitchen.plan import KitchenSizes
+if __name__ == "__main__":
+    write_sample_kitchen(Path(sys.argv[1]), KitchenSizes().scaled(0.01), seed=5, processes=1)
+"""
+
+
+def test_two_processes_at_once_write_one_kitchen(tmp_path):
+    both = [subprocess.Popen([sys.executable, "-c", WRITE, str(tmp_path / "kitchen")], stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[1] for process in both] == ["", ""]
+    assert [process.returncode for process in both] == [0, 0]
+    assert len(read_manifest(tmp_path / "kitchen").recordings) == KitchenSizes().scaled(0.01).total

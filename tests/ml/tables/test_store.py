@@ -1,5 +1,6 @@
 """Files are whole or absent, keys are reversible, scans are typed even when nothing is there (field cases 78, 89, 39)."""
 
+import os
 import string
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,3 +119,45 @@ def test_open_table_by_name(tmp_path):
 def test_fingerprints_tell_parts_apart():
     assert fingerprint("a", "b") != fingerprint("ab")
     assert fingerprint("a") == fingerprint("a")
+
+
+LONG = ("キッチンの動画です" * 12, "a" * 300, "é/" * 120)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_name_in_any_script_is_a_file_and_comes_back(tmp_path, name):
+    store, identifier = TableStore(tmp_path), f"raw_videos/{name}"
+    path = store.write("video_probe", probe_rows(identifier), identifier, made_from="f1")
+    assert len(os.fsencode(path.name)) < 200
+    assert store.partitions("video_probe") == [identifier]
+    assert store.made_from("video_probe", identifier) == "f1"
+    assert store.read("video_probe", identifier)["recording_id"].to_list() == [identifier]
+
+
+def test_long_names_that_begin_alike_are_two_files(tmp_path):
+    store = TableStore(tmp_path)
+    for number in range(2):
+        store.write("video_probe", probe_rows(f"a/{'x' * 300}{number}"), f"a/{'x' * 300}{number}")
+    assert store.scan("video_probe").collect().height == len(store.partitions("video_probe")) == 2
+
+
+@pytest.mark.parametrize("broken", [b"", b"PAR1", b"no table at all, but long enough to be one PAR1"])
+def test_a_broken_file_is_not_current_and_is_named(tmp_path, broken):
+    store = TableStore(tmp_path)
+    path = store.write("video_probe", probe_rows("a/1"), "a/1", made_from="f1")
+    path.write_bytes(broken)
+    assert store.made_from("video_probe", "a/1") is None
+    with pytest.raises(InputError, match=r"not a whole table.*Delete the file and materialize it again") as error:
+        store.read("video_probe", "a/1")
+    assert error.value.file == path
+    store.write("video_probe", probe_rows("a/1"), "a/1", made_from="f1")
+    assert store.made_from("video_probe", "a/1") == "f1"
+
+
+def test_a_broken_footer_is_not_current(tmp_path):
+    store = TableStore(tmp_path)
+    path = store.write("video_probe", probe_rows("a/1"), "a/1", made_from="f1")
+    whole = bytearray(path.read_bytes())
+    whole[-200:-8] = bytes(192)
+    path.write_bytes(bytes(whole))
+    assert store.made_from("video_probe", "a/1") is None
