@@ -58,22 +58,23 @@ class Comparison:
         from rich.markup import escape
 
         a, b = escape(self.a), escape(self.b)
-        whole = _plain_table(f"{a} against {b}, {escape(self.protocol)}")
+        whole = _plain_table(f"A: {a}   B: {b}   on {escape(self.protocol)}")
         whole.add_column("metric", no_wrap=True)
-        for name in (a, b, "difference", "95 % interval", "won", "lost", "tied"):
-            whole.add_column(name, justify="right")
+        for name in ("A", "B", "A - B", "95 % interval", "won", "lost", "tied"):
+            whole.add_column(name, justify="right", no_wrap=True)
         for row in self.table.iter_rows(named=True):
             metric = row["metric"]
             span = "" if row["low"] is None else f"{_signed(row['low'], metric)} … {_signed(row['high'], metric)}"
             is_clear = row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
             difference = f"[bold]{_signed(row['difference'], metric)}[/]" if is_clear else _signed(row["difference"], metric)
             counts = (str(row[name]) for name in ("wins", "losses", "ties"))
-            title = TITLES.get(metric, metric.replace("_", " "))
+            base = metric.removesuffix("_pooled")
+            title = TITLES.get(base, base.replace("_", " ")) + (" pooled" if base != metric else "")
             whole.add_row(title, figure(row["a"], metric), figure(row["b"], metric), difference, span, *counts)
         apart = _plain_table(f"Largest differences of {TITLES[self.metric]}")
-        apart.add_column("recording")
-        for name in (a, b, "difference"):
-            apart.add_column(name, justify="right")
+        apart.add_column("recording", overflow="fold")
+        for name in ("A", "B", "A - B"):
+            apart.add_column(name, justify="right", no_wrap=True)
         for row in self.recordings.head(recordings).iter_rows(named=True):
             values = (figure(row[name], self.metric) for name in ("a", "b"))
             apart.add_row(escape(row["cluster"]), *values, _signed(row["difference"], self.metric))

@@ -3,6 +3,7 @@
 Imports no predictions and scores nothing.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ FORMATS = (
     "a message timeline (Parquet with video_id, output_texts, output_timestamps, output_types, or a folder of such files), GuideMe "
     "conversations (JSON list with video_id and conversations) or Cook-MRE samples (JSON, JSONL or CSV with sample_id, instruction, class)"
 )
+_HUB_FILE = re.compile(r"(?:train|validation|valid|val|test)(?:-\d+-of-\d+)?\.(?:parquet|jsonl?)")
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,12 @@ def benchmark_from_store(store: TableStore, name: str, family: Family) -> Benchm
 
 
 def read_benchmark(path: Path, name: str | None = None) -> BenchmarkData:
-    """A benchmark from files. ``name`` is by default the file's or folder's; recordings are ``<name>/<video id>``.
+    """A benchmark from files. ``name`` is by default the file's or folder's, for `test-00000-of-00001.parquet` and a folder `main` or
+    `data` that of the folder above; recordings are ``<name>/<video id>``.
 
     Of files with splits in their names only the test split is read, where there is one. Raises ``InputError`` with file, record, field.
     """
-    name = name or (path.name if path.is_dir() else path.stem)
+    name = name or _name_of(path.absolute())
     match _family_of(path):
         case Family.EGO:
             data = _timelines(path, name)
@@ -84,7 +87,7 @@ def read_benchmark(path: Path, name: str | None = None) -> BenchmarkData:
 
 def _timelines(path: Path, name: str) -> BenchmarkData:
     folder = path if path.is_dir() else path.parent
-    files = timeline_files(path) if path.is_dir() else [path]
+    files = _of_one_configuration(path) if path.is_dir() else [path]
     read = read_timelines(folder, files, {}, source=name, licence="not needed for scoring", columns=TimelineColumns())
     recordings = _of_test(read.recordings)
     messages = read.messages.join(recordings.select("recording_id"), on="recording_id", how="semi")
@@ -93,6 +96,23 @@ def _timelines(path: Path, name: str) -> BenchmarkData:
     except InputError as error:
         raise InputError(error.problem, file=path, record=error.record, field=error.field, remedy=error.remedy) from None
     return BenchmarkData(name, Family.EGO, {"benchmark_steps": steps, "benchmark_messages": references})
+
+
+def _of_one_configuration(folder: Path) -> list[Path]:
+    """Timeline files of a folder. Raises ``InputError`` where they lie in several: configurations repeat videos and are scored apart."""
+    files = timeline_files(folder)
+    folders = sorted({path.parent for path in files})
+    if len(folders) > 1:
+        raise InputError(
+            f"the folder holds {len(folders)} configurations", file=folder, remedy=f"Give one of {', '.join(map(str, folders))}"
+        )
+    return files
+
+
+def _name_of(path: Path) -> str:
+    while path.parent.name and (_HUB_FILE.fullmatch(path.name) or path.name in ("main", "data")):
+        path = path.parent
+    return path.name if path.is_dir() else path.stem
 
 
 def _conversations(path: Path, name: str) -> BenchmarkData:

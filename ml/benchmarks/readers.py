@@ -6,7 +6,9 @@ that a file does not say, but for silence where a file covers a recording and ``
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -61,7 +63,8 @@ def read_predictions(
     protocol: str | None = None,
     absent_is_silence: bool = False,
 ) -> PredictionFile:
-    """The run that a file holds. Names of experiment and protocol are by default the file's own, else its stem and the usual feed.
+    """The run that a file holds. Names of experiment and protocol are by default the file's own, else its stem and the usual feed:
+    per_step, dense (anchor where most instants lie more than a second apart), default (hint where the file has hints).
 
     EGO: every unit of a recording that the file covers counts as run; recordings that it lacks are missing. GuideMe: an instant of the
     file is what was asked; a reference without an instant is missing, or silence with ``absent_is_silence``. Cook-MRE: a sample that the
@@ -73,8 +76,11 @@ def read_predictions(
         raise InputError("the file holds no prediction", file=path)
     own = {name: only_value(entries, name, path) for name in ("experiment", "protocol")}
     chosen = protocol or own["protocol"] or DEFAULT_FEEDS[data.family]
-    if data.family is Family.COOK_MRE and protocol is None and own["protocol"] is None and _has_hints(entries):
-        chosen = "hint"
+    if protocol is None and own["protocol"] is None:
+        if data.family is Family.COOK_MRE and _has_hints(entries):
+            chosen = "hint"
+        elif data.family is Family.GUIDEME and not absent_is_silence and _is_sampled(entries, path):
+            chosen = "anchor"
     name = f"{data.name}.{chosen.split('.', 1)[-1]}"
     try:
         family = parse_protocol(name).family
@@ -97,13 +103,23 @@ def read_predictions(
     return PredictionFile(table.check(table.rows([{**common, **row} for row in rows])), run, name)
 
 
+def _is_sampled(entries: Sequence[Entry], path: Path) -> bool:
+    """Whether most instants of a GuideMe file lie more than a second after the one before."""
+    recording, t_s = (str(field_of(name, entries, path)) for name in ("recording_id", "t_s"))
+    times: dict[str, list[float]] = {}
+    for entry in entries:
+        times.setdefault(str(entry.values.get(recording)), []).append(time_of(entry.values.get(t_s), path, entry.record, t_s))
+    gaps = [after - before for own in times.values() for before, after in pairwise(sorted(own))]
+    return bool(gaps) and median(gaps) > 1.0
+
+
 def _ego(entries: Sequence[Entry], path: Path, data: BenchmarkData, protocol: str) -> list[Row]:
     steps = data["benchmark_steps"].sort("recording_id", "position").to_dicts()
     steps_of: dict[str, list[Row]] = {}
     for step in steps:
         steps_of.setdefault(step["recording_id"], []).append(step)
-    names = Names(path, steps_of, "recording_id")
     is_qicd = any("pred_texts" in entry.values for entry in entries)
+    names = Names(path, steps_of, "video_id" if is_qicd else str(field_of("recording_id", entries, path)))
     by_recording = _from_qicd(entries, path, names, steps_of) if is_qicd else _messages(entries, path, names, steps)
     per_step = parse_protocol(protocol).feed == Feed.PER_STEP
     made: list[Row] = []
@@ -138,7 +154,7 @@ def _messages(entries: Sequence[Entry], path: Path, names: Names, steps: Sequenc
     unit, score = (field_of(name, entries, path, is_needed=False) for name in ("unit_id", "score"))
     outcome = outcome_of(entries, path)
     recording_of = {str(step["unit_id"]): str(step["recording_id"]) for step in steps}
-    units = Names(path, recording_of, "unit_id")
+    units = Names(path, recording_of, unit or "unit_id")
     by_recording: dict[str, list[Row]] = {}
     seen: dict[tuple[str, int], str] = {}
     for entry in entries:
@@ -225,13 +241,13 @@ def _step_of_instruction(said: str, t_s: float, steps: Sequence[Row]) -> str:
 def _guideme(entries: Sequence[Entry], path: Path, data: BenchmarkData, protocol: str, absent_is_silence: bool) -> list[Row]:
     """One row per instant of the file, and per reference second or video that the file lacks."""
     items = {item.video_id: item for item in items_from_tables(data["benchmark_dialogues"], data["benchmark_turns"])}
-    names = Names(path, items, "recording_id")
     recording, t_s, said = (str(field_of(name, entries, path)) for name in ("recording_id", "t_s", "said"))
+    names = Names(path, items, recording)
     outcome = outcome_of(entries, path)
     found: dict[str, dict[float, Row]] = {}
     for entry in entries:
         recording_id = names.find(entry.values.get(recording), entry.record)
-        at = time_of(entry.values.get(t_s), path, entry.record, "t_s")
+        at = time_of(entry.values.get(t_s), path, entry.record, t_s)
         own = found.setdefault(recording_id, {})
         if at in own:
             raise InputError(
@@ -268,8 +284,8 @@ def _is_covered(at: float, instants: Mapping[float, Row], interval_s: float) -> 
 
 def _cook(entries: Sequence[Entry], path: Path, data: BenchmarkData, protocol: str) -> list[Row]:
     samples = {sample.sample_id: sample for sample in samples_from_table(data["benchmark_clips"])}
-    names = Names(path, samples, "sample_id")
     sample, answer = (str(field_of(name, entries, path)) for name in ("sample_id", "answer"))
+    names = Names(path, samples, sample)
     hint = field_of("hint", entries, path, is_needed=False)
     is_hinted = parse_protocol(protocol).feed == "hint"
     outcome = outcome_of(entries, path)

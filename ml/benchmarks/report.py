@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import uuid
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _FIELDS = ("metric", "group", "value", "low", "high", "n", "n_missing", "n_unparsable", "n_judge_failed", "options_hash")
-_PERCENT = ("ic_acc", "ic_acc_3s", "score", "score_m", "cs", "nr", "fa", "pc")  # 0..100
+_PERCENT = ("ic_acc", "score", "score_m", "cs", "nr", "fa", "pc")  # 0..100
+_COUNTS = ("mistake_tp", "mistake_fp", "mistake_fn", "quiet_units", "instants", "judge_failed")
+_VARIANT = re.compile(r"_per_recording|_pooled|_\d+(?:\.\d+)?s$")  # other average, narrow window
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,13 @@ class ReportPage:
 
 
 def figure(value: float | None, metric: str = "") -> str:
-    """A number as the reports show it: one decimal for percentages and from 10 on, else three; a dash for no data."""
+    """A number as the reports show it: counts whole, percentages and what is 10 or more with one decimal, else three; no data: a dash."""
     if value is None:
         return "–"
-    is_percent = metric.removesuffix("_per_recording") in _PERCENT
-    return f"{value:.1f}" if is_percent or abs(value) >= 10 else f"{value:.3f}"
+    kind = _VARIANT.sub("", metric)
+    if kind in _COUNTS:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if kind in _PERCENT or abs(value) >= 10 else f"{value:.3f}"
 
 
 def span(row: Mapping[str, Any]) -> str:
@@ -112,7 +117,7 @@ def _protocol(scores: pl.DataFrame) -> dict[str, Any]:
 
 def _share(metric: str, value: float | None) -> float:
     """How far a card's bar reaches, percent."""
-    return 0.0 if value is None else max(0.0, min(100.0, value if metric in _PERCENT else 100.0 * value))
+    return 0.0 if value is None else max(0.0, min(100.0, value if _VARIANT.sub("", metric) in _PERCENT else 100.0 * value))
 
 
 def _by_group(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -149,26 +154,36 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def terminal_table(scores: pl.DataFrame) -> "Table":
-    """A rich table of one protocol: headline metrics in rows, runs in columns, the first run with its interval and counts."""
+    """A rich table of one protocol for 80 columns: headline metrics in rows, the first run with interval and counts, then the others."""
     from rich.markup import escape
     from rich.table import Table
 
     family = parse_protocol(str(scores["protocol"][0])).family
     runs = run_rows(scores.filter(pl.col("group") == ALL))
     present = [name for name in METRICS[family] if any(row["metric"] == name for run in runs for row in run["rows"])]
-    table = Table(title=escape(str(scores["protocol"][0])), title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    others = [str(run["experiment"]).removeprefix("floor_").replace("_", " ") for run in runs[1:]]
+    floors = [name for name, run in zip(others, runs[1:], strict=True) if str(run["experiment"]).startswith("floor_")]
+    table = Table(
+        title=escape(f"{runs[0]['experiment']} on {scores['protocol'][0]}"),
+        title_justify="left",
+        caption=f"{', '.join(floors)}: floors, which see nothing" if floors else None,
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+        pad_edge=False,
+    )
     table.add_column("metric", no_wrap=True)
-    table.add_column(escape(str(runs[0]["experiment"])), justify="right", style="bold")
+    table.add_column("value", justify="right", style="bold", no_wrap=True)
     for name in ("95 % interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)
-    for run in runs[1:]:
-        table.add_column(escape(str(run["experiment"]).replace("_", " ")), justify="right", style="dim")
+    for name in others:
+        table.add_column(escape(name), justify="right", style="dim")
     rows = [{row["metric"]: row for row in run["rows"]} for run in runs]
     for name in present:
         own = rows[0].get(name)
         title = f"[bold]{TITLES[name]}[/]" if name == RANKED_BY[family] else TITLES[name]
-        others = [figure(other[name]["value"], name) if name in other else "" for other in rows[1:]]
-        table.add_row(title, figure(own["value"] if own else None, name), span(own) if own else "", str(own["n"]) if own else "", *others)
+        beside = [figure(other[name]["value"], name) if name in other else "" for other in rows[1:]]
+        table.add_row(title, figure(own["value"] if own else None, name), span(own) if own else "", str(own["n"]) if own else "", *beside)
     return table
 
 

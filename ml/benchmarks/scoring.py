@@ -30,6 +30,7 @@ from ml.benchmarks.guideme import pages as guideme_pages
 from ml.benchmarks.guideme.data import guidance_videos, items_from_tables
 from ml.benchmarks.guideme.options import PROFILES, GuideMeOptions
 from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme, tally_guideme
+from ml.benchmarks.guideme.timeline import is_silence
 from ml.benchmarks.judging import CRITERIA_HASH, GRADE_HASH, JudgedBy, QualityJudge
 from ml.benchmarks.options import flat, with_options
 from ml.benchmarks.readers import read_predictions
@@ -321,10 +322,30 @@ def scored_run(run: Run, *, floors: bool = True, median_step_s: float | None = N
     return Scored(run, pl.concat(parts), _notes(run, own, False), timelines)
 
 
+def _balance(run: Run) -> list[str]:
+    """Whether an anchor run has as many silent instants as references."""
+    if parse_protocol(run.protocol).feed != "anchor":
+        return []
+    counts = [(sum(not is_silence(x.reference) for x in video.instants), len(video.instants)) for video in run.videos]
+    short = sum(instants < 2 * references for references, instants in counts)
+    references, instants = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+    if not short:
+        return []
+    silent = instants - references
+    return [f"Instants: {references} with a reference, {silent} silent; {short} videos have fewer silent ones than references."]
+
+
 def _notes(run: Run, scores: pl.DataFrame, absent_is_silence: bool) -> tuple[str, ...]:
     """What a reader of the figures must know."""
     notes = [failure_line(scores, run.data.family)]
+    if run.data.family is Family.EGO and (absent := set(run.data.recordings) - set(run.predictions["recording_id"])):
+        notes.append(f"Recordings without any prediction: {len(absent)} of {len(run.data.recordings)}.")
+    reported = flat(default_options(run.data.family))
+    other = [f"{name}={value}" for name, value in flat(run.options).items() if value != reported[name]]
+    if other:
+        notes.append(f"Scorer options other than the reported ones: {', '.join(other)}.")
     if run.data.family is Family.GUIDEME:
+        notes += _balance(run)
         if run.tools.encoder.name.startswith(EMBEDDED_NAME):
             notes.append(
                 "Texts are embedded by all-MiniLM-L6-v2, the paper's by all-mpnet-base-v2: soft values are not comparable with it."

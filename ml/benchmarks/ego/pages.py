@@ -32,7 +32,7 @@ def pages(
     lines = [Chart(name, svg=timeline_svg(_timeline(name, steps, messages, said, pairs))) for name in shown]
     rows = tuple(
         (
-            f"{row['recording_id']} {row['reference_t_s']:.1f} s",
+            f"{row['recording_id']} {row['reference_t_s']:.1f}\u00a0s",
             f"{row['prediction_t_s'] - row['reference_t_s']:+.1f} s",
             row["reference_text"] or "",
             row["prediction_text"] or "",

@@ -37,7 +37,7 @@ def pages(
             off = said.t_s - reference.t_s
             errors.append(max(-LONGEST_S, min(LONGEST_S - 1e-6, off)))
             if len(rows) < SHOWN_PAIRS:
-                where = f"{video.video_id} {reference.t_s:g} s"
+                where = f"{video.video_id} {reference.t_s:g}\u00a0s"
                 rows.append((where, f"{off:+g} s", f"{match.similarity:.2f}", reference.reference, said.said or ""))
         if place < timelines:
             lines.append(Chart(video.video_id, svg=timeline_svg(_timeline(video, experiment, links, options))))
@@ -56,7 +56,8 @@ def _behaviour(scores: pl.DataFrame) -> bytes:
     """CS, NR, FA and PC as groups of one chart."""
     names = ("cs", "nr", "fa", "pc")
     rows = scores.filter((pl.col("group") == ALL) & pl.col("metric").is_in(names))
-    return per_group_plot(rows.with_columns(group=pl.col("metric"), metric=pl.lit("share (%)")), "share (%)", names, 100.0)
+    laid = rows.with_columns(group=pl.col("metric").str.to_uppercase(), metric=pl.lit("share (%)"))
+    return per_group_plot(laid, "share (%)", [name.upper() for name in names], 100.0)
 
 
 def _timeline(video: GuidanceVideo, experiment: str, links: Sequence[tuple[float, float]], options: GuideMeOptions) -> Timeline:

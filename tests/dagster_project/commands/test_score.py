@@ -38,7 +38,7 @@ def test_score_shows_a_table_and_writes_both_files(tmp_path):
     status, output, _ = call("score", good, benchmark, "--out", tmp_path / "out", "-o", "half_window_s=10", "--timelines", "1")
     assert status == 0
     assert "IC-Acc" in output
-    assert "floor silent" in output
+    assert "silent, always speak, alert every 10s, duration timer: floors" in output.replace("\n", " ")
     assert "steps without an answer: 0" in output
     document = json.loads((tmp_path / "out" / "report.json").read_text())
     assert document["options"]["half_window_s"] == 10.0

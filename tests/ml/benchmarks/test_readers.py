@@ -98,7 +98,7 @@ def test_qicd_file(tmp_path, ego, name):
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"video_id": "7"}, "recording_id"),
+        ({"video_id": "7"}, "video_id"),
         ({"pred_timestamps": [0.0]}, "pred_timestamps"),
         ({"pred_timestamps": [0.0, "soon", 1.0, 2.0, 3.0, 4.0]}, "pred_timestamps"),
         ({"pred_timestamps": [0.0, -5.0, 1.0, 2.0, 3.0, 4.0]}, "pred_timestamps"),
@@ -192,8 +192,9 @@ MERGED = [
 
 
 def test_guideme_merged_file(tmp_path, guideme):
-    read = read_predictions(write(tmp_path, MERGED), guideme)
-    assert read.protocol == "talks.dense"
+    assert read_predictions(write(tmp_path, MERGED), guideme).protocol == "talks.anchor"  # most instants are more than a second apart
+    assert read_predictions(write(tmp_path, MERGED[:2]), guideme).protocol == "talks.dense"
+    read = read_predictions(write(tmp_path, MERGED), guideme, protocol="dense")
     rows = read.table.select("recording_id", "t_s", "said", "status").rows()
     assert rows[:3] == [("talks/1", 3.0, "take the cup", "ok"), ("talks/1", 4.0, "Silent", "ok"), ("talks/1", 8.0, None, "error")]
     other = read.table.filter(pl.col("recording_id") == "talks/11")
@@ -217,7 +218,7 @@ def test_guideme_instants_come_once(tmp_path, guideme):
     error = refused(write(tmp_path, [{**MERGED[0], "prediction": 3}]), guideme)
     assert error.field == "prediction"
     error = refused(write(tmp_path, [{**MERGED[0], "video_id": "111"}]), guideme)
-    assert error.field == "recording_id"
+    assert error.field == "video_id"
 
 
 def test_a_merged_file_is_a_benchmark_by_its_own_answers(tmp_path):
@@ -245,7 +246,7 @@ def test_cook_answers(tmp_path, cook):
     ]
     assert refused(write(tmp_path, [hinted[0], hinted[0]]), cook).record == "item 1"
     assert refused(write(tmp_path, [{**hinted[1], "hint": "tool"}]), cook).field == "hint"
-    assert refused(write(tmp_path, [{"id": "c", "answer": "x"}]), cook).field == "sample_id"
+    assert refused(write(tmp_path, [{"id": "c", "answer": "x"}]), cook).field == "id"
 
 
 def test_a_protocol_of_another_family_is_refused(tmp_path, cook):
@@ -269,14 +270,28 @@ def test_bad_benchmarks_are_refused(tmp_path, name, text, words):
     assert error.value.file == tmp_path / name
 
 
+TIMELINE = {
+    "video_id": "1_1",
+    "activity_name": "Ramen",
+    "output_texts": ["boil water", "Good", "done"],
+    "output_timestamps": [0.0, 20.0, 30.0],
+    "output_types": ["instruction", "feedback_action_aligned_success", "feedback_finish_all"],
+}
+
+
+def test_a_download_of_a_dataset_hub_is_named_by_its_folder_and_its_configurations_stand_apart(tmp_path):
+    for configuration in ("main", "advanced_planning"):
+        (tmp_path / "qicd" / configuration).mkdir(parents=True)
+        pl.DataFrame([TIMELINE]).write_parquet(tmp_path / "qicd" / configuration / "test-00000-of-00001.parquet")
+    with pytest.raises(InputError, match="holds 2 configurations") as error:
+        read_benchmark(tmp_path / "qicd")
+    assert str(tmp_path / "qicd" / "main") in str(error.value)
+    given = ("qicd/main", "qicd/main/test-00000-of-00001.parquet", "qicd/advanced_planning")
+    assert [read_benchmark(tmp_path / path).name for path in given] == ["qicd", "qicd", "advanced_planning"]
+
+
 def test_timelines_are_read_from_parquet_json_and_lines(tmp_path):
-    row = {
-        "video_id": "1_1",
-        "activity_name": "Ramen",
-        "output_texts": ["boil water", "Good", "done"],
-        "output_timestamps": [0.0, 20.0, 30.0],
-        "output_types": ["instruction", "feedback_action_aligned_success", "feedback_finish_all"],
-    }
+    row = TIMELINE
     pl.DataFrame([row]).write_parquet(tmp_path / "b.parquet")
     write(tmp_path, [row], "b.json")
     write(tmp_path, [row], "b.jsonl")

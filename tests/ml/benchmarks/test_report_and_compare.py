@@ -13,7 +13,7 @@ from ml.benchmarks.compare import compare_tallies, per_cluster
 from ml.benchmarks.ego.scores import score_ego, tally_ego
 from ml.benchmarks.plots import per_group_plot
 from ml.benchmarks.protocols import run_per_step
-from ml.benchmarks.report import Chart, ReportPage, SampleTable, terminal_table, write_report
+from ml.benchmarks.report import Chart, ReportPage, SampleTable, figure, terminal_table, write_report
 from ml.benchmarks.timelines import Lane, Point, Timeline, timeline_svg
 from ml.errors import InputError
 from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
@@ -83,6 +83,22 @@ def test_report_files_and_table(tmp_path, benchmark, runs):
     shown = console.export_text()
     assert "F1" in shown
     assert "floor_silent" in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "text"),
+    [
+        (None, "ic_acc", "–"),
+        (7.0, "mistake_tp", "7"),
+        (12.5, "mistake_fp_3s", "12"),
+        (4.0, "ic_acc_per_recording_3s", "4.0"),
+        (4.0, "score_m", "4.0"),
+        (0.25, "soft_f1_pooled", "0.250"),
+        (108.66, "false_alarms_per_hour", "108.7"),
+    ],
+)
+def test_numbers_are_shown_by_their_kind(value, metric, text):
+    assert figure(value, metric) == text
 
 
 def test_comparison_of_a_run_with_itself_is_zero(benchmark, runs):

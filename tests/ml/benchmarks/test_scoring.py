@@ -59,6 +59,25 @@ def test_ego_files(tmp_path, tools):
     assert set(other.scores["experiment"]) == {"weak"}
 
 
+def test_notes_say_what_a_reader_of_the_figures_must_know(tmp_path, tools):
+    benchmark, good, _ = ego_files(tmp_path)
+    part = tmp_path / "part.json"
+    part.write_text(json.dumps(json.loads(good.read_text())[:4]))
+    notes = score_files(part, benchmark, settings=["half_window_s=30"], tools=tools, floors=False).notes
+    assert notes == (
+        "steps without an answer: 6, with an unreadable one: 0; judgements that failed: 0",
+        "Recordings without any prediction: 2 of 6.",
+        "Scorer options other than the reported ones: half_window_s=30.0.",
+    )
+    annotation, answers, _ = guideme_files(tmp_path)
+    anchors = tmp_path / "anchors.json"
+    anchors.write_text(json.dumps([row for row in json.loads(answers.read_text()) if row["endpoint_timestamp"] in (12, 20, 30, 41)]))
+    result = score_files(anchors, annotation, profile="development", tools=tools, floors=False)
+    assert result.run.protocol == "annotation.anchor"
+    assert "Instants: 12 with a reference, 4 silent; 4 videos have fewer silent ones than references." in result.notes
+    assert any("soft.missing=silent" in note and "behavior.judge_failure=exclude" in note for note in result.notes)
+
+
 def test_guideme_files(tmp_path, tools):
     benchmark, good, _ = guideme_files(tmp_path)
     result = score_files(good, benchmark, tools=tools)
@@ -155,8 +174,11 @@ def test_bertscore_from_a_local_model_is_part_of_the_result(tmp_path, tools):
     assert rescaled["value"] < raw["value"]
     assert rescaled["options_hash"] != raw["options_hash"]
     assert scored[True].page.options["bertscore.layers"] == 6
-    perfect = score_files(good, benchmark, tools=replace(tools, bertscore=BertScore(BertScoreOptions(folder))), floors=False)
+    perfect = score_files(good, benchmark, tools=replace(tools, bertscore=BertScore(BertScoreOptions(folder))))
     assert value(perfect, "bertscore")["value"] == pytest.approx(1.0, abs=1e-4)
+    floor = value(perfect, "bertscore", experiment="floor_always_speak")
+    assert floor["value"] < 0.9
+    assert floor["options_hash"] == value(perfect, "bertscore")["options_hash"]
 
 
 @pytest.mark.parametrize("family", list(Family))
