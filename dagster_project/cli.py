@@ -13,6 +13,7 @@ from dagster_project.commands.llm import estimate, prompt, retry_failed
 from dagster_project.commands.review import review
 from dagster_project.commands.run import run
 from dagster_project.commands.score import compare, leaderboard, score, score_options
+from dagster_project.disk_errors import disk_error
 from ml.errors import InputError
 
 app = typer.Typer(
@@ -66,10 +67,16 @@ def settings() -> None:
 
 
 def main() -> None:
-    """Entry point: `InputError` becomes one line on standard error and exit status 2."""
+    """Entry point: `InputError`, and what a full or read-only disk raises, become one line on standard error and exit status 2."""
     os.chdir(PROJECT) if (PROJECT / "workspace.yaml").exists() and not Path("workspace.yaml").exists() else None
     try:
         app()
     except InputError as error:
         print(f"interject: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Exception as error:
+        told = disk_error(error)
+        if told is None:
+            raise
+        print(f"interject: {told}", file=sys.stderr)
         sys.exit(2)

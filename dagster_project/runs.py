@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.definitions.reconstruct import build_reconstructable_job  # the only way to name a job that has arguments
 
+from ml.errors import InputError
 from ml.progress import Snapshot, read_progress
 
 POLL_S = 0.25
@@ -87,9 +88,11 @@ def _failure_text(event: dg.DagsterEvent) -> str:
     user = getattr(data, "user_failure_data", None)
     if user is not None and user.description:
         return str(user.description)
-    while error is not None and error.cause is not None:
+    while error is not None and error.cause is not None and error.cause.cls_name != "_RemoteTraceback":
         error = error.cause
-    return error.message.strip() if error is not None else (event.message or "")
+    if error is None:
+        return event.message or ""
+    return error.message.strip().removeprefix(f"{InputError.__module__}.{InputError.__name__}: ")
 
 
 def quiet_dagster(log_file: Path) -> None:
