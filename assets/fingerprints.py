@@ -238,11 +238,12 @@ class Fingerprints:
         chosen = self.settings.benchmarks
         judge = fingerprint(self._llm(chosen.judge), GRADE_HASH, CRITERIA_HASH, JUDGE_RULES_VERSION)
         readings = {
-            Family.EGO: "",
+            Family.EGO: fingerprint(chosen.bertscore),
             Family.GUIDEME: fingerprint(judge, chosen.guideme_profile, self.settings.embeddings),
             Family.COOK_MRE: judge,
         }
-        return fingerprint(CODE_VERSIONS["scores"], SCORER_VERSION, made, readings[protocol.family])
+        options = chosen.options.get(protocol.family, ())
+        return fingerprint(CODE_VERSIONS["scores"], SCORER_VERSION, made, readings[protocol.family], options)
 
     def _llm(self, chosen: LLM) -> str:
         """What shapes a language model's replies: not how fast it is asked, nor what it may cost."""

@@ -17,6 +17,7 @@ SHOWN = {
         ("mistake_f1", "F1@15", 2),
         ("mistake_precision", "prec.", 2),
         ("mistake_recall", "rec.", 2),
+        ("bertscore", "BERT", 2),
         ("rouge_l", "ROUGE", 2),
         ("false_success", "false", 2),
     ),

@@ -74,6 +74,7 @@ def turn_factory(model: Asked) -> "AssistantFactory":
         max_images=chosen.max_images,
         is_detailed=chosen.detailed_prompt,
         max_tokens=chosen.max_tokens,
+        temperature=chosen.temperature if model.narrator is None else 0.0,
     )
     if model.narrator is not None:
         narrate = narrate_with(model.narrator)

@@ -183,7 +183,7 @@ def _ask_guideme(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
     dialogues = run.data("benchmark_dialogues")
     items = items_from_tables(dialogues, run.store.read("benchmark_turns", run.protocol.benchmark))
     frames = video_frames(dict(dialogues.select("recording_id", "video_path").iter_rows()), FrameSettings(1.0, chosen.box))
-    assistant = PerSecondAssistant(model.client, chosen.max_tokens)
+    assistant = PerSecondAssistant(model.client, chosen.max_tokens, chosen.temperature)
     return predict_guideme(
         lambda: assistant,
         items,
@@ -199,16 +199,16 @@ def _ask_guideme(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
 def _ask_cook(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
     from ml.benchmarks.assistants.clips import SingleClipAssistant
     from ml.benchmarks.assistants.embedded_clips import EmbeddedClips
-    from ml.benchmarks.cook_mre.protocol import ClipPictures, predict_cook
+    from ml.benchmarks.cook_mre.protocol import ClipPictures, FrameRule, predict_cook
     from ml.benchmarks.cook_mre.samples import samples_from_table
 
     chosen = model.settings
     is_embedded = chosen.backend is AssistantBackend.EMBEDDED
     return predict_cook(
-        EmbeddedClips(model.client) if is_embedded else SingleClipAssistant(model.client, chosen.max_tokens),
+        EmbeddedClips(model.client) if is_embedded else SingleClipAssistant(model.client, chosen.max_tokens, chosen.temperature),
         samples_from_table(run.data("benchmark_clips")),
         **run.named,
-        pictures=ClipPictures(box=chosen.box),
+        pictures=ClipPictures(rule=FrameRule(chosen.clip_frames), box=chosen.box),
         workers=model.workers,
         journal=run.journal,
         progress=run.progress,

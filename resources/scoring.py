@@ -8,12 +8,19 @@ import polars as pl
 from pydantic import PrivateAttr
 
 from ml.benchmarks.families import Family, parse_protocol
-from ml.setting_sections.benchmarks import FLOORS
+from ml.setting_sections.benchmarks import FLOORS, BertScoreModel
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
 
 if TYPE_CHECKING:
     from ml.benchmarks.scoring import Run, Scored, Tools
+    from ml.benchmarks.similarity import BertScore
+
+
+def bertscore_of(chosen: BertScoreModel | None) -> "BertScore | None":
+    from ml.benchmarks.similarity import BertScore, BertScoreOptions
+
+    return None if chosen is None else BertScore(BertScoreOptions(chosen.model, chosen.layers, rescale=chosen.rescale))
 
 
 class Scorers(dg.ConfigurableResource):
@@ -42,13 +49,14 @@ class Scorers(dg.ConfigurableResource):
         from ml.benchmarks.scoring import Run, default_options
 
         chosen = parse_protocol(protocol)
-        profile = PlatformSettings().values.benchmarks.guideme_profile.value if chosen.family is Family.GUIDEME else None
+        benchmarks = PlatformSettings().values.benchmarks
+        profile = benchmarks.guideme_profile.value if chosen.family is Family.GUIDEME else None
         data = benchmark_from_store(store, chosen.benchmark, chosen.family)
         predictions = store.read(chosen.table, f"{experiment}/{protocol}")
-        return Run(data, predictions, default_options(chosen.family, profile), self.tools())
+        return Run(data, predictions, default_options(chosen.family, profile, benchmarks.options.get(chosen.family, ())), self.tools())
 
     def tools(self) -> "Tools":
-        """Encoder and judge of the settings; the judge's replies are kept like every other."""
+        """Encoder, judge and BERTScore of the settings; the judge's replies are kept like every other."""
         from ml.benchmarks.rule_judges import JUDGE_RULES
         from ml.benchmarks.scoring import Tools
         from ml.embeddings.encoder import TextEncoder
@@ -57,6 +65,6 @@ class Scorers(dg.ConfigurableResource):
         if self._tools is None:
             settings = PlatformSettings().values
             judge = open_client(settings.benchmarks.judge, reply_cache(Path(self.data)), settings, JUDGE_RULES)
-            self._tools = Tools(TextEncoder(settings.embeddings.model), judge)
+            self._tools = Tools(TextEncoder(settings.embeddings.model), judge, bertscore_of(settings.benchmarks.bertscore))
         tools: Tools = self._tools
         return tools

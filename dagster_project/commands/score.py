@@ -39,7 +39,9 @@ def score(
     judge_model: JudgeModel = None,
     judge_url: JudgeUrl = None,
     embedder: Embedder = None,
-    bertscore: Annotated[str | None, typer.Option(help="EGO: model folder of BERTScore, e.g. roberta-large; without it none.")] = None,
+    bertscore: Annotated[
+        str | None, typer.Option(help="EGO: model folder of BERTScore, e.g. roberta-large; default the settings'.")
+    ] = None,
     bertscore_layers: Annotated[int | None, typer.Option(help="Layer; default bert-score's own, else the last.")] = None,
     bertscore_raw: Annotated[bool, typer.Option("--bertscore-raw", help="Do not rescale with the baseline.")] = False,
     floors: Annotated[
@@ -209,11 +211,13 @@ def _tools(
     from ml.embeddings.encoder import TextEncoder
     from ml.setting_sections.models import LLMBackend, given_llm
     from resources.llm import open_client, reply_cache
+    from resources.scoring import bertscore_of
 
     encoder = TextEncoder(embedder if embedder is not None else settings.embeddings.model)
     model, layers, is_raw = bertscore
     local = None if model is None else str(given(model)) if given(model).is_dir() else model
-    measure = None if local is None else BertScore(BertScoreOptions(local, layers, rescale=not is_raw))
+    chosen_measure = bertscore_of(settings.benchmarks.bertscore)
+    measure = chosen_measure if local is None else BertScore(BertScoreOptions(local, layers, rescale=not is_raw))
     if family is Family.EGO or judge == "none":
         return Tools(encoder, None, measure)
     if judge != "settings" and judge not in set(LLMBackend):

@@ -1,6 +1,7 @@
 """Sections for benchmarks: assistants that are asked, protocols, the judge; and the names of the floors."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -74,8 +75,12 @@ class Assistant(Section):
     """Most pictures in one question of GuideMe, one a second before that."""
     box: tuple[Side, Side] = (448, 448)
     """Width and height that pictures are fitted into, in shape."""
+    clip_frames: Literal["midpoints", "ends"] = "midpoints"
+    """Which 16 pictures of a clip: the middles of equal parts, or evenly from end to end."""
     max_tokens: int = Field(512, ge=1)
     """Cap of a reply."""
+    temperature: float = Field(0.0, ge=0, le=2)
+    """0 decodes greedily. Servers are told where `llm` sends a temperature; the helper of ``narration`` is always asked with 0."""
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Assistant":
@@ -106,6 +111,15 @@ class GuideMeProfile(StrEnum):
     PAPER_LITERAL = "paper_literal"
 
 
+class BertScoreModel(Section):
+    model: str
+    """Folder or name, e.g. of roberta-large."""
+    layers: int | None = Field(None, ge=1)
+    """By default bert-score's own for a known name, else the last."""
+    rescale: bool = True
+    """Whether 0 is what unrelated texts score."""
+
+
 class Benchmarks(Section):
     experiments: tuple[str, ...] = ()
     """Floors, ``untuned_base``, tuned experiments and assistants by name; by default all that there are."""
@@ -125,6 +139,11 @@ class Benchmarks(Section):
     judge: LLM = LLM()
     """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure
     of what a language model would say."""
+    bertscore: BertScoreModel | None = None
+    """Measures the wording of true positives on EGO-MC-Bench beside ROUGE-L; by default it is left out, as it needs a large model."""
+    options: dict[Family, tuple[str, ...]] = Field(default_factory=dict)
+    """Scorer options other than the reported ones, by family (ego, guideme, cook_mre), each as ``name=value``; see `interject
+    score-options`."""
     guideme_profile: GuideMeProfile = GuideMeProfile.DEVELOPMENT
     """``development`` measures seconds, takes a failed answer for silence and "Silent." for silence too; ``official`` follows the released
     scorer, for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
@@ -136,6 +155,16 @@ class Benchmarks(Section):
             raise ValueError("name at least one protocol, or leave the key out")
         for name in value:
             parse_protocol(name)
+        return value
+
+    @field_validator("options")
+    @classmethod
+    def _known(cls, value: dict[Family, tuple[str, ...]]) -> dict[Family, tuple[str, ...]]:
+        if value:
+            from ml.benchmarks.scoring import default_options  # heavy, and seldom needed
+
+            for family, settings in value.items():
+                default_options(family, settings=settings)
         return value
 
     @field_validator("protocols", "experiments")

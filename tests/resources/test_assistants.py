@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from ml.benchmarks.families import parse_protocol
+from ml.embeddings.encoder import embedded_model_folder
 from ml.errors import InputError
 from ml.settings import load_settings
 from ml.tables.store import TableStore
@@ -121,6 +122,44 @@ def test_single_clips_over_http_with_and_without_hint(assistants, provider, back
     assert (plain.height, hinted.height) == (4, asked)
     scores = Scorers(data=str(data)).score("m", "cook.default", TableStore(data / "tables"))
     assert scores.filter((scores["metric"] == "mpc_f1") & (scores["group"] == "all"))["value"][0] > 0.5
+
+
+def test_temperature_pictures_of_a_clip_and_the_simple_prompt_are_settings(assistants, provider):
+    data = assistants(
+        plain=served(provider), drawn=served(provider, temperature=0.1, clip_frames="ends"), small=served(provider, detailed_prompt=False)
+    )
+    provider.play(CLIP)
+    predict(data, "plain", "cook.default")
+    bodies = [call["body"] for call in provider.calls()]
+    provider.play(CLIP)
+    predict(data, "drawn", "cook.default")
+    others = [call["body"] for call in provider.calls()]
+    assert {body["temperature"] for body in bodies} == {0.0}
+    assert {body["temperature"] for body in others} == {0.1}
+    assert all("at these seconds of it: 0.0," in text_of(body) for body in others)
+    assert not {text_of(body) for body in bodies} & {text_of(body) for body in others}
+    provider.play(
+        NOT_YET, answers("Has the person done something", "YES. Use a whisk instead, please.", 1), answers("Has the person", "NO.")
+    )
+    predict(data, "small", "ego.per_step.true_end")
+    asked = [text_of(c["body"]) for c in provider.calls() if "Has the person done something" in text_of(c["body"])]
+    assert "- technique:" not in asked[0]
+    assert "Use a whisk instead" in asked[1]  # given back under the simple prompt too
+
+
+def test_options_and_bertscore_of_the_settings_reach_stored_scores(data, monkeypatch):
+    store = TableStore(data / "tables")
+    predict(data, "floor_always_speak", "ego.per_step")
+    plain = Scorers(data=str(data)).score("floor_always_speak", "ego.per_step", store)
+    monkeypatch.setenv("INTERJECT_BENCHMARKS__OPTIONS", json.dumps({"ego": ["half_window_s=1"]}))
+    monkeypatch.setenv("INTERJECT_BENCHMARKS__BERTSCORE", json.dumps({"model": str(embedded_model_folder()), "layers": 2}))
+    other = Scorers(data=str(data)).score("floor_always_speak", "ego.per_step", store)
+    assert "bertscore" not in set(plain["metric"])
+    assert "bertscore" in set(other["metric"])
+    assert set(plain["options_hash"]).isdisjoint(other["options_hash"])
+    monkeypatch.setenv("INTERJECT_BENCHMARKS__OPTIONS", json.dumps({"ego": ["window=1"]}))
+    with pytest.raises(InputError, match="no option 'window'"):
+        load_settings()
 
 
 def test_a_second_run_repeats_no_call_and_units_run_side_by_side(assistants, provider):

@@ -36,6 +36,7 @@ class SingleClipAssistant:
 
     client: Answers
     max_tokens: int = 512
+    temperature: float = 0.0
 
     def __call__(self, question: ClipQuestion) -> list[Answered]:
         requests = []
@@ -49,5 +50,7 @@ class SingleClipAssistant:
             prompt = Template(prompts.SINGLE_CLIP if hint is None else prompts.SINGLE_CLIP_HINTED).safe_substitute(inputs)
             question.check_text(prompt)
             key = f"{question.key}\x1f{hint or ''}"
-            requests.append(Request(key, "single_clip", inputs, "", prompt, question.images, max_tokens=self.max_tokens))
+            requests.append(
+                Request(key, "single_clip", inputs, "", prompt, question.images, max_tokens=self.max_tokens, temperature=self.temperature)
+            )
         return [answered(reply) for reply in ask(self.client, requests)]

@@ -44,6 +44,7 @@ class PerSecondAssistant:
 
     client: Answers
     max_tokens: int = 128
+    temperature: float = 0.0
 
     def __call__(self, moment: Moment) -> Answered:
         dialogue = "\n".join(f"[{turn.t_s:g} s] {turn.speaker}: {turn.text}" for turn in moment.dialogue) or "nothing"
@@ -56,5 +57,7 @@ class PerSecondAssistant:
             "dialogue": dialogue,
         }
         prompt = Template(prompts.PER_SECOND).safe_substitute(inputs)
-        request = Request(f"guide@{moment.now_s:g}", "guide", inputs, "", prompt, moment.images, max_tokens=self.max_tokens)
+        request = Request(
+            f"guide@{moment.now_s:g}", "guide", inputs, "", prompt, moment.images, max_tokens=self.max_tokens, temperature=self.temperature
+        )
         return answered(ask(self.client, [request])[0])

@@ -12,6 +12,9 @@ MISTAKE_SIMPLE = """You watch a person who cooks. The pictures are in time order
 Seconds since the person was asked, picture by picture: $times
 The person was asked to do this: $instruction
 The step is not finished, and work that is still to come is no mistake.
+Already said in the last minute, do not say it again:
+$recent
+
 Has the person done something, or begun to do something, that goes against the instruction and keeps the step from coming out right?
 Begin your answer with the word YES or the word NO. After YES, tell the person in one short sentence what is wrong: "YES. <sentence>"."""
 

@@ -35,6 +35,7 @@ class TurnOptions:
     memory_s: float = 60.0
     is_detailed: bool = True
     max_tokens: int = 256
+    temperature: float = 0.0
 
 
 class _Polling:
@@ -83,7 +84,9 @@ class _Polling:
         prompt = Template(template).safe_substitute(shown)
         if self._past is not None:
             self._past.check_text(prompt)
-        request = Request(f"{task}@{now_s:g}", task, inputs, "", prompt, images, max_tokens=self.options.max_tokens)
+        request = Request(
+            f"{task}@{now_s:g}", task, inputs, "", prompt, images, max_tokens=self.options.max_tokens, temperature=self.options.temperature
+        )
         reply = ask(self.client, [request])[0]
         if reply.status is Status.ERROR:
             raise ModelCallError(f"{task} at {now_s:g} s: {reply.status}: {reply.reason}")

@@ -1,6 +1,6 @@
 """Any image-text-to-text chat model of transformers, from a local folder or a hub name: Qwen2.5-VL, Qwen3-VL, Qwen3.5, InternVL, SmolVLM.
 
-Greedy decoding, one conversation at a time. What is asked is the caller's.
+One conversation at a time, decoded greedily unless the request has a temperature. What is asked is the caller's.
 """
 
 import io
@@ -48,8 +48,11 @@ class ChatModel:
         if getattr(self.processor, "chat_template", None) is None:
             raise InputError("the processor has no chat template", record=model, field=field, remedy="Use an instruction-tuned model")
 
-    def reply(self, messages: list[dict[str, Any]], max_new_tokens: int) -> Answer:
-        """The model's next turn. Out of memory, or more pictures than the context holds, is an answer with status error."""
+    def reply(self, messages: list[dict[str, Any]], max_new_tokens: int, temperature: float = 0.0) -> Answer:
+        """The model's next turn: the likeliest one, or with a temperature a drawn one, the same for the same messages.
+
+        Out of memory, or more pictures than the context holds, is an answer with status error.
+        """
         import torch
 
         try:
@@ -57,7 +60,10 @@ class ChatModel:
                 messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
             ).to(self.device, dtype=self.model.dtype)
             with torch.inference_mode():
-                tokens = self.model.generate(**inputs, max_new_tokens=max_new_tokens, do_sample=False)
+                if temperature > 0:
+                    torch.manual_seed(0)
+                drawn = {"do_sample": True, "temperature": temperature} if temperature > 0 else {"do_sample": False}
+                tokens = self.model.generate(**inputs, max_new_tokens=max_new_tokens, **drawn)
         except (RuntimeError, ValueError) as error:
             return Answer(Status.ERROR, None, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
         new = tokens[0, inputs["input_ids"].shape[1] :]
@@ -90,7 +96,7 @@ class TransformersChat:
     def answer(self, request: Request) -> Answer:
         if self._chat is None:
             self._chat = ChatModel(self.model, self._device, field="assistants.model")
-        return self._chat.reply(chat_messages(request), request.max_tokens)
+        return self._chat.reply(chat_messages(request), request.max_tokens, request.temperature)
 
 
 def chat_messages(request: Request) -> list[dict[str, Any]]:

@@ -67,6 +67,13 @@ def test_a_reply_depends_on_the_pictures_and_is_the_same_again(folder):
     assert first.status in (Status.OK, Status.TRUNCATED, Status.EMPTY)
 
 
+def test_a_temperature_draws_and_draws_the_same_again(folder):
+    chat = ChatModel(str(folder), "cpu")
+    drawn = [chat.reply(chat_messages(request("red")), 8, 2.0) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert drawn[0].text != chat.reply(chat_messages(request("red")), 8).text
+
+
 def test_more_than_the_cap_is_truncated_and_kept_by_content(folder, tmp_path):
     cache = ReplyCache(tmp_path / "replies.sqlite")
     first = LocalClient(TransformersChat(str(folder), "cpu"), cache)
