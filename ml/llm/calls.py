@@ -24,6 +24,17 @@ class Answer:
     model: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("text", "reason", "model"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _storable(value))
+
+
+def _storable(text: str) -> str:
+    """The text with U+FFFD for halves of character pairs, which JSON can spell and UTF-8 cannot hold."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
 
 class CallError(Exception):
     """A call without an outcome.

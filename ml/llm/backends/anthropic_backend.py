@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ml.errors import InputError
 from ml.llm.backends.errors import lower, read_lost_connection, read_status_error
+from ml.llm.backends.shapes import count, items, mapping, odd_shape, parsed, words
 from ml.llm.calls import Answer, CallError
 from ml.llm.images import ANTHROPIC_LIMITS, ImageLimits, media_type
 from ml.llm.requests import Request, Usage
@@ -118,15 +119,13 @@ class AnthropicBackend:
             async with asyncio.timeout(timeout_s):
                 raw = await self._open().messages.with_raw_response.create(**known, extra_body=rest, timeout=timeout_s)
                 response = raw.http_response
-                return answer_of(response.json(), lower(response.headers))
+                return answer_of(parsed(response.content), lower(response.headers))
         except anthropic.APIStatusError as error:
             raise read_status_error(error.status_code, lower(error.response.headers), error.body, str(error)) from error
         except (anthropic.APITimeoutError, TimeoutError) as error:
             raise read_lost_connection(error, timed_out=True) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             raise read_lost_connection(error, timed_out=False) from error
-        except json.JSONDecodeError as error:
-            raise CallError(f"the response is no JSON: {error}", retryable=True, maybe_paid=True) from error
         except (anthropic.AnthropicError, TypeError) as error:
             raise _no_key(error) from error
 
@@ -153,7 +152,9 @@ class AnthropicBackend:
             return told.lost(read_lost_connection(error, timed_out=True), self.model, headers)
         except (anthropic.APIConnectionError, httpx2.HTTPError) as error:
             return told.lost(read_lost_connection(error, timed_out=False), self.model, headers)
-        except (anthropic.AnthropicError, TypeError) as error:
+        except (anthropic.AnthropicError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            if headers:  # it was sent, and the SDK builds objects of whatever a stream holds
+                return told.lost(odd_shape(str(error)[:200]), self.model, headers)
             raise _no_key(error) from error
         return answer_of(told.message(), headers)
 
@@ -176,7 +177,7 @@ class _Told:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.kinds: list[str] = []
-        self.usage: dict[str, int | None] = {}
+        self.usage: dict[str, Any] = {}
         self.model = ""
         self.stop_reason: str | None = None
         self.stop_details: object = None
@@ -189,9 +190,9 @@ class _Told:
             case "content_block_start":
                 self.kinds.append(event.content_block.type)
             case "content_block_delta" if event.delta.type == "text_delta":
-                self.pieces.append(event.delta.text)
+                self.pieces.append(words(event.delta.text, "the text"))
             case "content_block_delta" if event.delta.type == "input_json_delta":
-                self.pieces.append(event.delta.partial_json)
+                self.pieces.append(words(event.delta.partial_json, "the text"))
             case "message_delta":
                 self.stop_reason = event.delta.stop_reason
                 self.stop_details = getattr(event.delta, "stop_details", None)
@@ -211,22 +212,26 @@ class _Told:
         return Answer(Status.ERROR, None, reason, usage_of(self.usage), self.model or model, {**headers, **failure.headers})
 
 
-def usage_of(usage: Mapping[str, Any]) -> Usage:
-    """Tokens of an Anthropic usage object: its input tokens leave cached ones out already."""
+def usage_of(usage: object) -> Usage:
+    """Tokens of an Anthropic usage object: its input tokens leave cached ones out already. What is no number counts 0."""
+    told = usage if isinstance(usage, Mapping) else {}
     return Usage(
-        input_tokens=usage.get("input_tokens") or 0,
-        output_tokens=usage.get("output_tokens") or 0,
-        cache_read_tokens=usage.get("cache_read_input_tokens") or 0,
-        cache_write_tokens=usage.get("cache_creation_input_tokens") or 0,
+        input_tokens=count(told.get("input_tokens")),
+        output_tokens=count(told.get("output_tokens")),
+        cache_read_tokens=count(told.get("cache_read_input_tokens")),
+        cache_write_tokens=count(told.get("cache_creation_input_tokens")),
     )
 
 
-def answer_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-    """The outcome of a whole message."""
-    usage, model = usage_of(message.get("usage") or {}), str(message.get("model") or "")
-    blocks = message.get("content") or []
-    tool = next((block["input"] for block in blocks if block.get("type") == "tool_use"), None)
-    text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
+def answer_of(response: object, headers: Mapping[str, str]) -> Answer:
+    """The outcome of a whole message. Raises CallError for an error that came with status 200, and for any other shape."""
+    message = mapping(response, "the message")
+    usage, model = usage_of(message.get("usage")), str(message.get("model") or "")
+    if message.get("type") == "error":
+        raise read_status_error(200, headers, message, str(message.get("error")))
+    blocks = [mapping(block, "a content block") for block in items(message.get("content"), "content")]
+    tool = next((block.get("input") for block in blocks if block.get("type") == "tool_use"), None)
+    text = "".join(words(block.get("text"), "the text") for block in blocks if block.get("type") == "text")
     if tool is not None:
         text = json.dumps(tool, ensure_ascii=False)
     match message.get("stop_reason"):

@@ -61,6 +61,7 @@ def read_lost_connection(error: BaseException, *, timed_out: bool) -> CallError:
     chain: list[BaseException] = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
+    chain = [one for one in chain if not isinstance(one, RuntimeError | LookupError)]  # of libraries that look for their event loop
     never_sent = any(type(one).__name__ in ("ConnectError", "ConnectTimeout", "PoolTimeout") for one in chain)
     what = "timed out" if timed_out else "connection lost"
     inner = next((str(one) for one in reversed(chain) if str(one)), type(error).__name__)

@@ -6,12 +6,12 @@ stream. These servers cache prompts by themselves, so nothing is marked.
 
 import asyncio
 import base64
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ml.errors import InputError
 from ml.llm.backends.errors import lower, read_lost_connection, read_status_error
+from ml.llm.backends.shapes import count, items, mapping, odd_shape, parsed, words
 from ml.llm.calls import Answer, CallError
 from ml.llm.images import OPENAI_LIMITS, ImageLimits, media_type
 from ml.llm.requests import Request, Usage
@@ -113,7 +113,7 @@ class OpenAIBackend:
                     response: httpx2.Response = await self._open().post(
                         "/chat/completions", cast_to=httpx2.Response, body=self.wire(request), options={"timeout": timeout_s}
                     )
-                    return answer_of(json.loads(response.content), lower(response.headers))
+                    return answer_of(parsed(response.content), lower(response.headers))
                 create: Any = self._open().chat.completions.with_raw_response.create
                 options = {"include_usage": True}
                 raw = await create(
@@ -131,10 +131,10 @@ class OpenAIBackend:
             return told.lost(read_lost_connection(error, timed_out=True), self.model, headers)
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
             return told.lost(read_lost_connection(error, timed_out=False), self.model, headers)
-        except json.JSONDecodeError as error:
-            return told.lost(CallError(f"the response is no JSON: {error}", retryable=True, maybe_paid=True), self.model, headers)
         except openai.APIError as error:  # an error object inside a 200 stream
             return told.lost(read_status_error(200, headers, error.body, str(error)), self.model, headers)
+        except (AttributeError, TypeError, ValueError, RecursionError) as error:  # the SDK builds objects of whatever a stream holds
+            return told.lost(odd_shape(str(error)[:200]), self.model, headers)
         return answer_of(told.completion(), headers)
 
     async def count_tokens(self, request: Request) -> int:
@@ -152,17 +152,17 @@ class _Told:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.refusals: list[str] = []
-        self.usage: dict[str, Any] = {}
+        self.usage: Any = {}
         self.model = ""
         self.finish_reason: str | None = None
 
     def hear(self, chunk: Any) -> None:
         self.model = chunk.model or self.model
         if chunk.usage is not None:
-            self.usage = chunk.usage.model_dump()
-        for choice in chunk.choices:
-            self.pieces.append(choice.delta.content or "")
-            self.refusals.append(choice.delta.refusal or "")
+            self.usage = chunk.usage.model_dump() if hasattr(chunk.usage, "model_dump") else chunk.usage
+        for choice in chunk.choices or []:
+            self.pieces.append(words(choice.delta.content, "the text"))
+            self.refusals.append(words(choice.delta.refusal, "the refusal"))
             self.finish_reason = choice.finish_reason or self.finish_reason
 
     def completion(self) -> dict[str, Any]:
@@ -178,29 +178,33 @@ class _Told:
         return Answer(Status.ERROR, None, reason, usage_of(self.usage), self.model or model, {**headers, **failure.headers})
 
 
-def usage_of(usage: Mapping[str, Any]) -> Usage:
-    """Tokens of a completion's usage: its prompt tokens include cached ones, which are taken out here."""
-    details = usage.get("prompt_tokens_details") or {}
-    read, written = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
-    prompt = usage.get("prompt_tokens") or 0
+def usage_of(usage: object) -> Usage:
+    """Tokens of a completion's usage: its prompt tokens include cached ones, which are taken out here. What is no number counts 0."""
+    told = usage if isinstance(usage, Mapping) else {}
+    details = inner if isinstance(inner := told.get("prompt_tokens_details"), Mapping) else {}
+    read, written = count(details.get("cached_tokens")), count(details.get("cache_write_tokens"))
     return Usage(
-        input_tokens=max(0, prompt - read - written),
-        output_tokens=usage.get("completion_tokens") or 0,
+        input_tokens=max(0, count(told.get("prompt_tokens")) - read - written),
+        output_tokens=count(told.get("completion_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
     )
 
 
-def answer_of(completion: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-    """The outcome of a whole completion."""
-    usage, model = usage_of(completion.get("usage") or {}), str(completion.get("model") or "")
-    choices = completion.get("choices") or []
+def answer_of(response: object, headers: Mapping[str, str]) -> Answer:
+    """The outcome of a whole completion. Raises CallError for an error that came with status 200, and for any other shape."""
+    completion = mapping(response, "the completion")
+    usage, model = usage_of(completion.get("usage")), str(completion.get("model") or "")
+    choices = items(completion.get("choices"), "choices")
+    if not choices and completion.get("error"):
+        raise read_status_error(200, headers, completion, str(completion["error"]))
     if not choices:
         return Answer(Status.EMPTY, None, "no choice in the completion", usage, model, headers)
-    said, stop = choices[0].get("message") or {}, choices[0].get("finish_reason")
-    text = said.get("content") or ""
-    if said.get("refusal"):
-        return Answer(Status.REFUSED, None, f"refusal: {said['refusal'][:200]}", usage, model, headers)
+    choice = mapping(choices[0], "the choice")
+    said, stop = mapping(choice.get("message"), "the message"), choice.get("finish_reason")
+    text, refusal = words(said.get("content"), "the text"), words(said.get("refusal"), "the refusal")
+    if refusal:
+        return Answer(Status.REFUSED, None, f"refusal: {refusal[:200]}", usage, model, headers)
     match stop:
         case "content_filter":
             return Answer(Status.REFUSED, text or None, "stop reason content_filter", usage, model, headers)

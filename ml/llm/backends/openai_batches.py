@@ -8,6 +8,7 @@ from ml.errors import InputError
 from ml.llm.backends.batching import BatchResult, BatchView
 from ml.llm.backends.errors import details, lower, read_lost_connection, read_status_error
 from ml.llm.backends.openai_backend import OpenAIBackend, answer_of
+from ml.llm.calls import CallError
 from ml.llm.requests import Request
 
 if TYPE_CHECKING:
@@ -91,7 +92,10 @@ def _result(line: Mapping[str, Any]) -> BatchResult:
         kind, message = details(response.get("body"))
         named = "invalid_request_error" if status in (400, 413, 422) else kind
         return BatchResult(custom_id, "errored", None, f"{named}: HTTP {status} {message}"[:300])
-    return BatchResult(custom_id, "succeeded", answer_of(response["body"], {}), None)
+    try:
+        return BatchResult(custom_id, "succeeded", answer_of(response.get("body"), {}), None)
+    except CallError as error:
+        return BatchResult(custom_id, "errored", None, error.reason)
 
 
 def _said(error: Exception) -> str:
