@@ -24,6 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from ml.databases import whole_database
 from ml.errors import InputError
 from ml.sources.imported import ImportedSource, Problems, StepDraft, number_steps, text_id
 from ml.sources.joined_videos import join_videos
@@ -111,7 +112,8 @@ def scan_folder(
     began_s = clock()
     listed = list_raw_videos(folder)
     ledger.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(ledger)) as database, database:
+    broken = whole_database(ledger, "ledger of raw videos", "Move it away: the files are looked at anew, and none is taken in twice")
+    with broken, closing(sqlite3.connect(ledger)) as database, database:
         database.execute(_LEDGER)
         seen = {row[0]: _Seen(*row[1:]) for row in database.execute("select name, bytes, mtime_ns, unchanged, arrival from files")}
         arrivals = max([cursor.delivered, *(s.arrival for s in seen.values() if s.arrival is not None)])

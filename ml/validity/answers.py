@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ml.databases import whole_database
 from ml.errors import InputError
 from ml.tables.declarations.pairs import VALIDITY_ANSWERS
 from ml.validity.questions import QUESTIONS
@@ -74,7 +75,8 @@ class AnswerLog:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
+        broken = whole_database(self.path, "file of answers", "Put a copy back, or move it away to begin a new one")
+        with broken, closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")  # a power cut loses nothing that the page has shown as saved
             yield connection
