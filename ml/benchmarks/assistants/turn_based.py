@@ -3,6 +3,7 @@
 Source: EGO-MC-Bench section 5 and appendices D and E (regular-interval prompting; narration models with a helper LLM).
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ class TurnOptions:
     temperature: float = 0.0
 
 
-class _Polling:
+class _Polling(ABC):
     """The clock and memory of one stream. A subclass says what the model gets to see."""
 
     def __init__(self, client: Answers, options: TurnOptions) -> None:
@@ -94,17 +95,21 @@ class _Polling:
         self.outcomes[answer.status] += 1
         return answer
 
+    @abstractmethod
     def _see(self, frame: np.ndarray, t_s: float) -> None:
-        raise NotImplementedError
+        """Takes in a frame."""
 
+    @abstractmethod
     def _forget(self) -> None:
-        raise NotImplementedError
+        """A new instruction: what was seen under the one before is over."""
 
+    @abstractmethod
     def _is_complete(self, now_s: float) -> YesNo:
-        raise NotImplementedError
+        """Whether the step is done."""
 
+    @abstractmethod
     def _is_mistaken(self, now_s: float) -> YesNo:
-        raise NotImplementedError
+        """Whether there is a mistake, and what to say."""
 
 
 class TurnBasedAssistant(_Polling):
