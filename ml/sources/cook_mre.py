@@ -4,14 +4,15 @@ Files are JSON lists, JSON lines or CSV with one sample a record. The column nam
 data; ``columns`` (in the settings) reads a release that names them otherwise.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from ml.benchmarks.cook_mre.samples import CORRECT, ELEMENTS, GRADED_ELEMENTS, MISTAKE
 from ml.errors import InputError
+from ml.sources.columns import ColumnNames
 from ml.sources.imported import ImportedSource, Problems, natural_key
 from ml.sources.reading import Record, file_sha256, read_csv, read_json, read_json_lines, records, stated_licence, to_number
 from ml.sources.video_files import VIDEO_SUFFIXES, normal_name, videos_by_stem
@@ -26,8 +27,10 @@ _NOTHING = frozenset({"", "none", "null", "-"})
 
 
 @dataclass(frozen=True)
-class CookColumns:
+class CookColumns(ColumnNames):
     """Names of the fields. ``start``, ``end``, ``difficulty`` and ``elements`` may be absent from a file."""
+
+    DATASET = "Cook-MRE"
 
     sample_id: str = "sample_id"
     video: str = "video"
@@ -39,14 +42,6 @@ class CookColumns:
     original: str = "original_description"
     difficulty: str = "difficulty"
     elements: str = "elements"
-
-    def renamed(self, names: Mapping[str, str]) -> "CookColumns":
-        """With other names for some. Raises ``InputError`` for a field that there is not."""
-        known = [field.name for field in fields(self)]
-        for name in names:
-            if name not in known:
-                raise InputError(f"Cook-MRE has no field {name!r}", field="columns", remedy=f"Fields: {', '.join(known)}")
-        return replace(self, **names)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ The datasets' own names, licences and files belong to ``qicd`` and ``ego_mc_benc
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
+from ml.sources.columns import ColumnNames
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
 from ml.sources.reading import file_sha256, read_json, read_json_lines, to_number
 from ml.sources.split_leaks import report_split_leaks
@@ -34,22 +35,16 @@ _SPLITS = {
 
 
 @dataclass(frozen=True)
-class TimelineColumns:
+class TimelineColumns(ColumnNames):
     """Names of the columns; a release that renames them is read by naming them here."""
+
+    DATASET = "a message timeline"
 
     video_id: str = "video_id"
     activity: str = "activity_name"
     texts: str = "output_texts"
     times_s: str = "output_timestamps"
     types: str = "output_types"
-
-    def renamed(self, names: Mapping[str, str]) -> "TimelineColumns":
-        """With other names for some. Raises ``InputError`` for a column that there is not."""
-        known = [field.name for field in fields(self)]
-        for name in names:
-            if name not in known:
-                raise InputError(f"timelines have no column {name!r}", field="columns", remedy=f"Columns: {', '.join(known)}")
-        return replace(self, **names)
 
 
 @dataclass(frozen=True)

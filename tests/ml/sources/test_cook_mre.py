@@ -72,7 +72,7 @@ def test_other_names_and_absent_fields(tmp_path):
     rows = table(tmp_path, columns=columns)
     assert rows.select("sample_id", "start_s", "end_s", "elements").rows() == [("7", 0.0, 30.0, ["verb", "ingredient", "tool", "location"])]
     assert rows["recording_id"].to_list() == ["cook/a/b/front"]
-    with pytest.raises(InputError, match="no field 'colour'"):
+    with pytest.raises(InputError, match="no column 'colour'"):
         CookColumns().renamed({"colour": "x"})
 
 
