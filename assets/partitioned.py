@@ -139,19 +139,12 @@ def _made(todo: Sequence[str], make: Make, chunk: int, tally: Tally) -> Iterator
             frames = make(part)
         except StopError:
             raise
-        except InputError as error:
-            if len(part) == 1:
-                tally.failed[part[0]] = str(error)
+        except Exception as error:  # noqa: BLE001  one bad recording must not stop the others; it is reported
+            if len(part) > 1:
+                yield from _made(part, make, 1, tally)
+            else:
+                tally.failed[part[0]] = str(error) if isinstance(error, InputError) else traceback.format_exc(limit=4)
                 yield part[0], None
-                continue
-            yield from _made(part, make, 1, tally)
-            continue
-        except Exception:  # noqa: BLE001  one bad recording must not stop the others; it is reported with its traceback
-            if len(part) == 1:
-                tally.failed[part[0]] = traceback.format_exc(limit=4)
-                yield part[0], None
-                continue
-            yield from _made(part, make, 1, tally)
             continue
         for identifier in part:
             yield identifier, frames[identifier]
