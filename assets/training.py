@@ -64,7 +64,7 @@ def training_assets(settings: Settings) -> list[dg.AssetsDefinition]:
 
         name, values, store = context.partition_key, settings.values, tables.store
         made = Fingerprints(store, values).tuning_log(name)
-        tuned = checkpoints.tune(name, store.read("training_mix", values.experiments[name].mix), tables.progress("checkpoint"))
+        tuned = checkpoints.tune(name, store.read("training_mix", values.experiments[name].mix), tables.progress)
         store.write("tuning_log", tuned.log, name, made_from=made)
         last = tuned.log.filter(pl.col("step") == pl.col("step").max())
         return dg.MaterializeResult(

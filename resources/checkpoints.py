@@ -58,8 +58,11 @@ class Checkpoints(dg.ConfigurableResource):
 
         return FeatureCache(Path(self.data) / "video_features", base)
 
-    def tune(self, experiment: str, mix: pl.DataFrame, progress: Progress) -> Tuned:
-        """Tune the experiment on a mix; goes on where a killed run stopped. Thresholds are picked on the mix's validation samples."""
+    def tune(self, experiment: str, mix: pl.DataFrame, progress_of: Callable[[str], Progress]) -> Tuned:
+        """Tune the experiment on a mix; goes on where a killed run stopped. Thresholds are picked on the mix's validation samples.
+
+        ``progress_of(stage)`` gives the progress of the stages ``video_features`` and ``checkpoint``.
+        """
         from ml.streaming.fine_tuning import fine_tune
         from ml.streaming.runtime import SpeakingModel
         from ml.streaming.settings import Thresholds
@@ -68,12 +71,10 @@ class Checkpoints(dg.ConfigurableResource):
         chosen = PlatformSettings().values.experiments[experiment]
         base = self.base(chosen)
         features = self.features(base)
-        tuned, result = fine_tune(
-            base, training_samples(mix, "train"), features, tuning_settings(chosen), self.folder(experiment), progress
-        )
+        train, validation = training_samples(mix, "train"), training_samples(mix, "validation")
+        features.prepare([*train, *validation], progress_of("video_features"))
+        tuned, result = fine_tune(base, train, features, tuning_settings(chosen), self.folder(experiment), progress_of("checkpoint"))
         speaker = SpeakingModel(tuned.model, tuned.head, Thresholds())
-        validation = training_samples(mix, "validation")
-        features.prepare(validation)
         thresholds, score = pick_thresholds(speaker, validation, features)
         write_thresholds(self.folder(experiment), thresholds, score)
         log = TUNING_LOG.rows([{"experiment": experiment, **asdict(row)} for row in result.log])

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -56,18 +56,20 @@ class FeatureCache:
             self._held.popitem(last=False)
         return held
 
-    def prepare(self, samples: Iterable[TrainingSample]) -> list[tuple[str, str]]:
+    def prepare(self, samples: Iterable[TrainingSample], progress: Callable[[int, int], None] | None = None) -> list[tuple[str, str]]:
         """Encode what ``samples`` need, each recording once. Returns (video path, reason) of those that cannot be read."""
         needed: dict[str, int] = {}
         for sample in samples:
             stop = block_range(sample.start_s, sample.end_s).stop
             needed[sample.video_path] = max(needed.get(sample.video_path, 0), stop)
         failed = []
-        for video_path, blocks in needed.items():
+        for done, (video_path, blocks) in enumerate(needed.items(), start=1):
             try:
                 self.of_recording(video_path, blocks)
             except (InputError, OSError) as error:
                 failed.append((video_path, str(error)))
+            if progress is not None:
+                progress(done, len(needed))
         return failed
 
     def _read(self, key: str) -> torch.Tensor | None:
