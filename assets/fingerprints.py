@@ -40,7 +40,7 @@ CODE_VERSIONS = {
     "ego_comist": "2",
     "training_mix": "1",
     "checkpoint": "2",
-    "benchmark_steps": "1",
+    "benchmark_steps": "2",
     "benchmark_dialogues": "1",
     "benchmark_clips": "1",
     "predictions": "2",

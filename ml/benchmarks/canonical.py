@@ -51,6 +51,7 @@ def benchmark_from_messages(
                     "end_s": end_s,
                     "instruction": unit["instruction"],
                     "mistake_type": types[0] if types else None,
+                    "completed": None,
                     "video_path": recording.get("video_path"),
                 }
             )

@@ -7,7 +7,7 @@ A protocol is called ``<benchmark>.<feed>``:
 * GuideMe: ``dense`` or ``anchor``, then, joined by ``-``, what differs from the defaults: ``own`` or ``none`` (the history; else the true
   one), ``window30`` (seconds of video, else 60), ``every0.5`` (seconds between instants, else 1), ``knowledge`` (the annotation's task
   knowledge is shown too), ``seed7`` (of the anchor sampling and the dense tail, else 0);
-* Cook-MRE: ``default`` or ``hint``.
+* Cook-MRE: ``default``, ``hint`` (a mistake sample is asked with its own element only) or ``hint-all`` (with every element it has).
 """
 
 import re
@@ -39,9 +39,17 @@ class History(StrEnum):
     NONE = "none"
 
 
+class Hints(StrEnum):
+    """Which elements the prompts of a Cook-MRE sample name. A correct sample has no own element: it is asked with every one."""
+
+    NONE = "none"
+    OWN = "own"
+    ALL = "all"
+
+
 EGO_FEEDS = ("per_step", "full_recipe")
 GUIDEME_FEEDS = ("dense", "anchor")
-COOK_FEEDS = ("default", "hint")
+COOK_FEEDS = {"default": Hints.NONE, "hint": Hints.OWN, "hint-all": Hints.ALL}
 PREDICTION_TABLES = {Family.EGO: "predictions", Family.GUIDEME: "guidance_predictions", Family.COOK_MRE: "clip_predictions"}
 DATA_TABLES = {
     Family.EGO: ("benchmark_steps", "benchmark_messages"),
@@ -49,7 +57,7 @@ DATA_TABLES = {
     Family.COOK_MRE: ("benchmark_clips",),
 }
 _ALLOWED = """<benchmark>.<per_step|full_recipe>, <benchmark>.per_step.<grace|true_end>, \
-<benchmark>.<dense|anchor>[-own|-none][-window30][-every0.5][-knowledge][-seed7], or <benchmark>.<default|hint>"""
+<benchmark>.<dense|anchor>[-own|-none][-window30][-every0.5][-knowledge][-seed7], or <benchmark>.<default|hint|hint-all>"""
 _NUMBERED = re.compile(r"(window|every|seed)(\d+(?:\.\d+)?)")
 
 
@@ -67,7 +75,10 @@ class GuideMeVariant:
 
 @dataclass(frozen=True)
 class BenchmarkProtocol:
-    """A protocol's name taken apart. ``guideme`` is there for that family alone, ``run_end`` means something for EGO's per_step alone."""
+    """A protocol's name taken apart.
+
+    ``guideme`` is there for that family alone; ``run_end`` means something for EGO's per_step alone, ``hints`` for Cook-MRE alone.
+    """
 
     name: str
     benchmark: str
@@ -75,6 +86,7 @@ class BenchmarkProtocol:
     feed: str
     guideme: GuideMeVariant | None = None
     run_end: RunEnd = RunEnd.END_OF_VIDEO
+    hints: Hints = Hints.NONE
 
     @property
     def table(self) -> str:
@@ -91,8 +103,8 @@ def parse_protocol(name: str) -> BenchmarkProtocol:
             return BenchmarkProtocol(name, benchmark, Family.EGO, feed)
         if rest in (f"per_step.{end}" for end in (RunEnd.GRACE, RunEnd.TRUE_END)):
             return BenchmarkProtocol(name, benchmark, Family.EGO, "per_step", run_end=RunEnd(rest.partition(".")[2]))
-        if feed in COOK_FEEDS and not parts:
-            return BenchmarkProtocol(name, benchmark, Family.COOK_MRE, feed)
+        if rest in COOK_FEEDS:
+            return BenchmarkProtocol(name, benchmark, Family.COOK_MRE, rest, hints=COOK_FEEDS[rest])
         if feed in GUIDEME_FEEDS:
             return BenchmarkProtocol(name, benchmark, Family.GUIDEME, feed, _variant(name, feed == "dense", parts))
     raise InputError(f"{name!r} names no protocol", field="protocol", remedy=f"Use {_ALLOWED}")

@@ -16,7 +16,7 @@ from ml.benchmarks.data import BenchmarkData
 from ml.benchmarks.ego.options import EgoOptions
 from ml.benchmarks.ego.scores import FluencyScorer, score_ego
 from ml.benchmarks.ego.units import Feed
-from ml.benchmarks.families import parse_protocol
+from ml.benchmarks.families import Hints, parse_protocol
 from ml.benchmarks.guideme.options import GuideMeOptions
 from ml.benchmarks.guideme.scores import GuidanceVideo, Judge, score_guideme
 from ml.benchmarks.guideme.timeline import SILENT, Instant
@@ -65,7 +65,7 @@ def guideme_floor_scores(
 def cook_floor_scores(data: BenchmarkData, protocol: str, options: CookOptions, made_with: Sequence[object] = ()) -> pl.DataFrame:
     """``scores`` of always claiming a mistake and never. What they say is known, so no judge is asked."""
     samples = samples_from_table(data["benchmark_clips"])
-    is_hinted = parse_protocol(protocol).feed == "hint"
+    is_hinted = parse_protocol(protocol).hints is not Hints.NONE
     parts = []
     for name in cook_floors():
         judgement = always(samples, name == "floor_always_mistake", options, is_hinted=is_hinted)

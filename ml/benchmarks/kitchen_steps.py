@@ -47,6 +47,7 @@ def kitchen_steps(
                 "end_s": step["end_s"],
                 "instruction": step["instruction"] if chosen is None else chosen["counterfactual_instruction"],
                 "mistake_type": None if chosen is None else chosen["mistake_type"],
+                "completed": chosen is None,
                 "video_path": video_paths.get(recording_id),
             }
         )

@@ -16,7 +16,7 @@ import polars as pl
 from ml.benchmarks.cook_mre.samples import NO_HINT, hints_of, samples_from_table
 from ml.benchmarks.data import BenchmarkData
 from ml.benchmarks.ego.units import Feed
-from ml.benchmarks.families import Family, parse_protocol
+from ml.benchmarks.families import Family, Hints, parse_protocol
 from ml.benchmarks.guideme.data import items_from_tables
 from ml.benchmarks.guideme.grids import grid_of
 from ml.benchmarks.prediction_files import (
@@ -287,13 +287,13 @@ def _cook(entries: Sequence[Entry], path: Path, data: BenchmarkData, protocol: s
     sample, answer = (str(field_of(name, entries, path)) for name in ("sample_id", "answer"))
     names = Names(path, samples, sample)
     hint = field_of("hint", entries, path, is_needed=False)
-    is_hinted = parse_protocol(protocol).feed == "hint"
+    hints = parse_protocol(protocol).hints
     outcome = outcome_of(entries, path)
     found: dict[tuple[str, str], Row] = {}
     for entry in entries:
         sample_id = names.find(entry.values.get(sample), entry.record)
         named = str(entry.values.get(hint) or NO_HINT).strip().lower() if hint else NO_HINT
-        allowed = samples[sample_id].elements if is_hinted else (NO_HINT,)
+        allowed = samples[sample_id].elements if hints is not Hints.NONE else (NO_HINT,)
         if named not in allowed:
             raise InputError(
                 f"{named!r} does not fit", file=path, record=entry.record, field="hint", remedy=f"Allowed: {', '.join(allowed)}"
@@ -309,7 +309,7 @@ def _cook(entries: Sequence[Entry], path: Path, data: BenchmarkData, protocol: s
             row = {"status": Status.EMPTY.value, "reason": "the answer is empty"}
         found[sample_id, named] = {"answer": text if row["status"] == Status.OK else None, **row}
     for one in samples.values():
-        for asked in hints_of(one, is_hinted):
+        for asked in hints_of(one, hints):
             absent = {"answer": None, "status": Status.ERROR.value, "reason": _MISSING}
             found.setdefault((one.sample_id, asked or NO_HINT), absent)
     return [{"sample_id": sample_id, "hint": named, **row} for (sample_id, named), row in sorted(found.items())]

@@ -17,14 +17,14 @@ import polars as pl
 
 from ml.benchmarks.cook_mre import pages as cook_pages
 from ml.benchmarks.cook_mre.judged import Judgement, judge_answers
-from ml.benchmarks.cook_mre.metrics import CookOptions
+from ml.benchmarks.cook_mre.metrics import CookOptions, MistakePrompts
 from ml.benchmarks.cook_mre.samples import answers_from_table, samples_from_table
 from ml.benchmarks.cook_mre.scores import score_cook, tally_cook
 from ml.benchmarks.data import BenchmarkData, find_benchmark
 from ml.benchmarks.ego import pages as ego_pages
 from ml.benchmarks.ego.options import EgoOptions
 from ml.benchmarks.ego.scores import score_ego, tally_ego
-from ml.benchmarks.families import Family, parse_protocol
+from ml.benchmarks.families import Family, Hints, parse_protocol
 from ml.benchmarks.floor_scores import cook_floor_scores, ego_floor_scores, guideme_floor_scores
 from ml.benchmarks.guideme import pages as guideme_pages
 from ml.benchmarks.guideme.data import guidance_videos, items_from_tables
@@ -125,9 +125,16 @@ class Run:
     def judgement(self) -> Judgement:
         """Cook-MRE: the run's answers as judged samples."""
         samples = samples_from_table(self.data["benchmark_clips"])
-        is_hinted = parse_protocol(self.protocol).feed == "hint"
+        is_hinted = parse_protocol(self.protocol).hints is not Hints.NONE
         answers = answers_from_table(self.predictions)
         options = self.options if isinstance(self.options, CookOptions) else CookOptions()
+        if options.mistake_prompts is MistakePrompts.ALL and parse_protocol(self.protocol).hints is Hints.OWN:
+            raise InputError(
+                "a mistake sample was asked with its own element's hint only",
+                record=self.protocol,
+                field="mistake_prompts",
+                remedy="Run or read the predictions under the protocol hint-all, or leave the option out",
+            )
         return judge_answers(self.tools.judge, samples, answers, options, is_hinted=is_hinted, with_failures=self.tools.with_failures)
 
     @property

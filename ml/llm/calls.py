@@ -41,6 +41,7 @@ class CallError(Exception):
 
     ``retryable``: the same call may succeed later. ``fatal``: every call would fail alike (key, model, credit), so the run stops.
     ``maybe_paid``: the request may have reached the model, as with a timeout, so the budget counts its worst case.
+    ``unreachable``: there was not even a connection.
     """
 
     def __init__(
@@ -50,12 +51,13 @@ class CallError(Exception):
         retryable: bool,
         fatal: bool = False,
         maybe_paid: bool = False,
+        unreachable: bool = False,
         rate_limited: bool = False,
         retry_after_s: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(reason)
-        self.reason, self.retryable, self.fatal, self.maybe_paid = reason, retryable, fatal, maybe_paid
+        self.reason, self.retryable, self.fatal, self.maybe_paid, self.unreachable = reason, retryable, fatal, maybe_paid, unreachable
         self.rate_limited, self.retry_after_s, self.headers = rate_limited, retry_after_s, dict(headers or {})
 
 

@@ -20,7 +20,7 @@ from ml.llm.outcomes import judge
 from ml.llm.prices import Price, price_of
 from ml.llm.requests import NOTHING_USED, Reply, Request, Usage
 from ml.llm.retries import RetryPolicy
-from ml.llm.sending import Sender
+from ml.llm.sending import Contact, Sender
 from ml.vocabulary import Status
 
 # Calls that start together end together and then wait for the same processor, round after round; 3 ms apart is more than one call's share.
@@ -61,6 +61,7 @@ class Client:
         self.price = price_of(backend.model, prices)
         self.retry_failed, self.max_tokens, self.truncated_cap = retry_failed, max_tokens, truncated_cap
         self._pacer = Pacer(self.limits)
+        self._contact = Contact(self.retry.total_s)
         self._usage = NOTHING_USED
         self._outcomes: Counter[Status] = Counter()
         self._hits = self._saved_usd = 0.0
@@ -154,7 +155,7 @@ class Client:
         if places:
             todo = iter([found[where[0]] for where in places.values()])
             prefixes = Counter(found[where[0]].request.system for where in places.values())
-            sender = Sender(backend, self.budget, self.price, self.limits, self.retry, self._pacer, prefixes)
+            sender = Sender(backend, self.budget, self.price, self.limits, self.retry, self._pacer, self._contact, prefixes)
 
             async def work(place: int) -> None:
                 await asyncio.sleep(place * _STAGGER_S)

@@ -1,6 +1,7 @@
 """Sending one request until it has an outcome: budget, pace, prompt-cache warm-up, retries. Storing and ordering are the client's."""
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +20,28 @@ from ml.vocabulary import Status
 _SMALL_IMAGES = 200_000  # bytes of pictures that may be looked at without leaving the event loop
 
 
+_FIRST_CONTACT_S = 20.0  # a server that is just starting answers by then; a wrong address never will
+
+
+class Contact:
+    """Whether the server can be reached at all: one that never was is given up soon, one that was lost after ``lost_s`` seconds."""
+
+    def __init__(self, lost_s: float) -> None:
+        self._lost_s = lost_s
+        self._was_heard = False
+        self._missing_since: float | None = None
+
+    def heard(self) -> None:
+        self._was_heard, self._missing_since = True, None
+
+    def missed(self) -> float:
+        """A connection failed: seconds left until the server counts as gone."""
+        now = time.monotonic()
+        self._missing_since = now if self._missing_since is None else self._missing_since
+        patience_s = self._lost_s if self._was_heard else min(self._lost_s, _FIRST_CONTACT_S)
+        return self._missing_since + patience_s - now
+
+
 class Sender:
     """One run's sending. ``prefixes`` counts the requests by system text: only a shared one is worth the provider's prompt cache.
 
@@ -35,9 +58,11 @@ class Sender:
         limits: Limits,
         retry: RetryPolicy,
         pacer: Pacer,
+        contact: Contact,
         prefixes: Mapping[str, int],
     ) -> None:
         self.backend = backend
+        self._contact = contact
         self._budget, self._price, self._limits, self._retry, self._pacer = budget, price, limits, retry, pacer
         self._prefixes = prefixes
         self._warm: dict[str, asyncio.Event] = {}
@@ -81,7 +106,8 @@ class Sender:
                 else:
                     self._budget.settle(hold, 0.0)
                 self._pacer.observe(error.headers, ticket)
-                if error.fatal:
+                left_s = self._contact_left_s(error)
+                if error.fatal or left_s <= 0:
                     self.stopped = StopError(
                         error.reason, record=self.backend.model, remedy="Mend this and run again; paid replies are kept"
                     )
@@ -94,11 +120,12 @@ class Sender:
                 if error.rate_limited and error.retry_after_s is not None:
                     self._pacer.close_for(error.retry_after_s)
                 retries += 1
-                await asyncio.sleep(wait)
+                await asyncio.sleep(min(wait, left_s))
                 continue
             except BaseException:
                 self._budget.settle_uncertain(hold)
                 raise
+            self._contact.heard()
             self._pacer.observe(answer.headers, ticket)
             money = price.money(answer.usage)
             if answer.status is Status.ERROR:  # lost half-way: the provider may bill more than it told until then
@@ -107,6 +134,12 @@ class Sender:
                 self._budget.settle(hold, money)
             return replace(answer, usage=replace(answer.usage, money_usd=money, calls=1, retries=retries))
         return None
+
+    def _contact_left_s(self, error: CallError) -> float:
+        if error.unreachable:
+            return self._contact.missed()
+        self._contact.heard()
+        return math.inf
 
     async def _with_fitting_images(self, request: Request) -> Request:
         limits = self.backend.image_limits

@@ -133,8 +133,9 @@ class Benchmarks(Section):
         "kitchen_cook_mre.default",
         "kitchen_cook_mre.hint",
     )
-    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|true_end>``, ``<benchmark>.<dense|anchor>`` with ``-own``,
-    ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or ``<benchmark>.<default|hint>``; ``ml.benchmarks.families``."""
+    """``<benchmark>.<per_step|full_recipe>``, ``<benchmark>.per_step.<grace|true_end>``, ``<benchmark>.<dense|anchor>`` with
+    ``-own``, ``-none``, ``-window30``, ``-every0.5``, ``-knowledge``, ``-seed7``, or
+    ``<benchmark>.<default|hint|hint-all>``; see ``ml.benchmarks.families``."""
 
     judge: LLM = LLM()
     """Judge of answers on GuideMe (0..5) and Cook-MRE (three yes/no criteria). ``rules`` goes by words: offline, repeatable, and no measure
@@ -144,9 +145,9 @@ class Benchmarks(Section):
     options: dict[Family, tuple[str, ...]] = Field(default_factory=dict)
     """Scorer options other than the reported ones, by family (ego, guideme, cook_mre), each as ``name=value``; see `interject
     score-options`."""
-    guideme_profile: GuideMeProfile = GuideMeProfile.DEVELOPMENT
-    """``development`` measures seconds, takes a failed answer for silence and "Silent." for silence too; ``official`` follows the released
-    scorer, for comparison with the paper, then with ``embeddings.model`` all-mpnet-base-v2."""
+    guideme_profile: GuideMeProfile = GuideMeProfile.OFFICIAL
+    """``official`` follows the released scorer, for comparison with the paper's figures, then with ``embeddings.model``
+    all-mpnet-base-v2; ``development`` measures seconds, takes a failed answer for silence and "Silent." for silence too."""
 
     @field_validator("protocols")
     @classmethod

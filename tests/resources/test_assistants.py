@@ -82,7 +82,7 @@ def test_turns_over_http_are_asked_every_five_seconds_with_pictures(assistants, 
     assert "Use a whisk instead" in later[0]  # given back, so that it is not said again
 
 
-def test_guideme_over_http_asks_at_every_anchor_with_the_window_and_true_history(assistants, provider):
+def test_guideme_over_http_asks_at_every_anchor_with_the_window_and_true_history(assistants, provider, monkeypatch):
     data = assistants(m=served(provider))
     provider.play(SILENT)
     found, _ = predict(data, "m", "guide.anchor-window30")
@@ -94,9 +94,14 @@ def test_guideme_over_http_asks_at_every_anchor_with_the_window_and_true_history
         assert len(pictures(body)) == min(30, int(now_s) + (now_s < 30))
         for t_s, text in turns.select("t_s", "text").iter_rows():
             assert (f"[{t_s:g} s] assistant: {text}" in text_of(body)) == (t_s < now_s)
-    scores = Scorers(data=str(data)).score("m", "guide.anchor-window30", TableStore(data / "tables"))
-    rates = {metric: value for metric, group, value in scores.select("metric", "group", "value").iter_rows() if group == "all"}
-    assert rates["cs"] + rates["nr"] == pytest.approx(100.0)
+
+    def rates():
+        scores = Scorers(data=str(data)).score("m", "guide.anchor-window30", TableStore(data / "tables"))
+        return {metric: value for metric, group, value in scores.select("metric", "group", "value").iter_rows() if group == "all"}
+
+    assert rates()["cs"] + rates()["nr"] == 0  # the released scorer knows no full stop after the word
+    monkeypatch.setenv("INTERJECT_BENCHMARKS__GUIDEME_PROFILE", "development")
+    assert rates()["cs"] + rates()["nr"] == pytest.approx(100.0)
 
 
 def test_own_history_holds_what_was_said_and_no_reference(assistants, provider):
@@ -111,7 +116,7 @@ def test_own_history_holds_what_was_said_and_no_reference(assistants, provider):
 
 
 @pytest.mark.parametrize("backend", ["openai", "anthropic"])
-def test_single_clips_over_http_with_and_without_hint(assistants, provider, backend):
+def test_single_clips_over_http_with_and_without_hint(assistants, provider, backend, monkeypatch):
     data = assistants(m=served(provider, backend))
     provider.play(CLIP, {**CLIP, "when": "Look at one thing only"})
     plain, _ = predict(data, "m", "cook.default")
@@ -120,6 +125,15 @@ def test_single_clips_over_http_with_and_without_hint(assistants, provider, back
     clips = TableStore(data / "tables").read("benchmark_clips", "cook")
     asked = sum(1 if one else len(elements) for one, elements in clips.select("element", "elements").iter_rows())
     assert (plain.height, hinted.height) == (4, asked)
+    everything, usage = predict(data, "m", "cook.hint-all")
+    assert everything.height == clips["elements"].list.len().sum()
+    assert usage["calls"] == everything.height - asked  # own hints were answered before
+    monkeypatch.setenv("INTERJECT_BENCHMARKS__OPTIONS", json.dumps({"cook_mre": ["mistake_prompts=all"]}))
+    under_all = Scorers(data=str(data)).score("m", "cook.hint-all", TableStore(data / "tables"))
+    assert under_all.filter((under_all["metric"] == "mpc_f1") & (under_all["group"] == "all"))["value"][0] == 0  # claims one under each
+    with pytest.raises(InputError, match="hint-all"):
+        Scorers(data=str(data)).score("m", "cook.hint", TableStore(data / "tables"))
+    monkeypatch.delenv("INTERJECT_BENCHMARKS__OPTIONS")
     scores = Scorers(data=str(data)).score("m", "cook.default", TableStore(data / "tables"))
     assert scores.filter((scores["metric"] == "mpc_f1") & (scores["group"] == "all"))["value"][0] > 0.5
 

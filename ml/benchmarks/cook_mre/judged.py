@@ -7,6 +7,7 @@ from enum import StrEnum
 from ml.benchmarks.assistants.polling import read_yes_no
 from ml.benchmarks.cook_mre.metrics import CookOptions, CorrectSample, MistakePrompts, MistakeSample, Presence, TypeUnderHint
 from ml.benchmarks.cook_mre.samples import CookSample, hints_of
+from ml.benchmarks.families import Hints
 from ml.benchmarks.judging import Answers, Criteria, CriteriaCase, FailureCase, judge_criteria, judge_failures
 
 CookAnswers = Mapping[tuple[str, str | None], str | None]
@@ -50,9 +51,9 @@ class Judgement:
 
 def prompts_of(sample: CookSample, is_hinted: bool, options: CookOptions) -> tuple[str | None, ...]:
     """Hints under which a sample is judged: those it was asked with, or all of its elements."""
-    if is_hinted and options.mistake_prompts is MistakePrompts.ALL:
-        return sample.elements
-    return hints_of(sample, is_hinted)
+    if not is_hinted:
+        return hints_of(sample, Hints.NONE)
+    return hints_of(sample, Hints.ALL if options.mistake_prompts is MistakePrompts.ALL else Hints.OWN)
 
 
 def judge_answers(

@@ -47,7 +47,7 @@ class MistakePrompts(StrEnum):
     """Which hints a mistake sample is asked with, and must be judged rightly under."""
 
     OWN = "own"
-    ALL = "all"  # claims a mistake under its own element's hint and under no other
+    ALL = "all"  # claims a mistake under its own element's hint and under no other; the run's protocol is then hint-all
 
 
 class Difficulty(StrEnum):

@@ -10,7 +10,7 @@ import polars as pl
 from ml.benchmarks.assistants.clips import ClipAnswer, ClipQuestion
 from ml.benchmarks.assistants.interface import Answered, LookAheadError
 from ml.benchmarks.cook_mre.samples import NO_HINT, CookSample, hints_of
-from ml.benchmarks.families import Family, parse_protocol
+from ml.benchmarks.families import Family, Hints, parse_protocol
 from ml.benchmarks.footage import DEFAULT_BOX, clip_images, video_end_s
 from ml.benchmarks.running import STOPS_THE_RUN, Progress, Row, RunJournal, run_units
 from ml.errors import InputError
@@ -43,14 +43,14 @@ def uniform_times(start_s: float, end_s: float, count: int = FRAMES, rule: Frame
     return [start_s + (index + 0.5) * (end_s - start_s) / count for index in range(count)]
 
 
-def clip_question(sample: CookSample, is_hinted: bool, pictures: ClipPictures) -> ClipQuestion:
+def clip_question(sample: CookSample, asked: Hints, pictures: ClipPictures) -> ClipQuestion:
     """What an assistant gets to know of a sample: never its class, its element (but as a hint) or what is really seen."""
 
     def check_text(text: str) -> None:
         if sample.original not in sample.instruction and sample.original in text:
             raise LookAheadError(f"{sample.sample_id}: a text holds what the clip really shows: {sample.original!r}")
 
-    hints = hints_of(sample, is_hinted)
+    hints = hints_of(sample, asked)
     if pictures.box is None:
         return ClipQuestion(sample.sample_id, sample.instruction, hints, (), (), lambda times_s: (), check_text)
     path, start_s, box = sample.video_path, sample.start_s, pictures.box
@@ -85,14 +85,13 @@ def predict_cook(
     chosen = parse_protocol(protocol)
     if chosen.family is not Family.COOK_MRE:
         raise InputError("this is no Cook-MRE protocol", record=protocol, field="protocol")
-    is_hinted = chosen.feed == "hint"
     by_id = {sample.sample_id: sample for sample in samples}
 
     def run_one(sample_id: str) -> list[Row]:
         sample = by_id[sample_id]
-        hints = hints_of(sample, is_hinted)
+        hints = hints_of(sample, chosen.hints)
         try:
-            said = list(answer(clip_question(sample, is_hinted, pictures)))
+            said = list(answer(clip_question(sample, chosen.hints, pictures)))
         except STOPS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  one bad clip must not stop the others

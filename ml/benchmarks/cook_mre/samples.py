@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ml.benchmarks.families import Hints
 from ml.errors import InputError
 from ml.tables.declarations.benchmarks import BENCHMARK_CLIPS
 
@@ -43,11 +44,11 @@ class CookSample:
         return self.element is not None
 
 
-def hints_of(sample: CookSample, is_hinted: bool) -> tuple[str | None, ...]:
-    """Prompts of a sample: one without hint; with hint a mistake's own element, or every element of a correct sample."""
-    if not is_hinted:
+def hints_of(sample: CookSample, hints: Hints) -> tuple[str | None, ...]:
+    """Prompts of a sample: one without hint; with hints a mistake's own element or all, and every element of a correct sample."""
+    if hints is Hints.NONE:
         return (None,)
-    return (sample.element,) if sample.element is not None else sample.elements
+    return (sample.element,) if hints is Hints.OWN and sample.element is not None else sample.elements
 
 
 def samples_from_table(clips: pl.DataFrame) -> list[CookSample]:

@@ -44,7 +44,8 @@ def score_cook(
 ) -> pl.DataFrame:
     """``scores`` rows. Groups: all, an element, ``<element>.<level>``, ``failure.<kind>``; values 0..1, null for an empty group.
 
-    ``<metric>_per_recording`` is the mean over source clips. ``failure_share`` divides by the mistake samples that failed with a known
+    ``<metric>_per_recording`` is the mean over the source clips in which the metric is defined: MPC F1 needs a mistake sample or claim,
+    and Macro F1 is that of the classes which a clip has. ``failure_share`` divides by the mistake samples that failed with a known
     kind, ``failure_share_of_mistakes`` by all mistake samples: the paper's figure leaves open which it means. Intervals resample source
     clips, as samples share them. Without a judge only the F1 values are given. ``made_with`` are dataclasses that name the judge and
     enter the options hash.
@@ -58,7 +59,7 @@ def score_cook(
     everywhere = (TYPE_ACC, CORR_ACC, FULL_PASS) if judgement.has_judge else ()
     for measure in (*everywhere, *f1_measures(options)):
         rows.append(whole.row(measure, ALL, _failures(samples, judgement), is_void=is_void))
-    for measure in everywhere:
+    for measure in (*everywhere, *f1_measures(options, undefined=float("nan"))):
         rows.append(whole.mean_row(measure, ALL, _failures(samples, judgement), is_void=is_void))
     for group, members in _groups(samples, options).items():
         if members:
@@ -82,19 +83,30 @@ def tally_cook(samples: Sequence[CookSample], judgement: Judgement, options: Coo
     return Tally(names, sums, (*f1_measures(options), *judged))
 
 
-def f1_measures(options: CookOptions) -> tuple[Measure, Measure]:
-    """MPC F1, of the mistake class, and Macro F1, the mean over both classes: only over everything, as groups hold one class."""
+def f1_measures(options: CookOptions, undefined: float | None = None) -> tuple[Measure, Measure]:
+    """MPC F1, of the mistake class, and Macro F1, the mean over both classes: only over everything, as groups hold one class.
+
+    0/0 is ``undefined``, by default that of the options; where it is NaN, Macro F1 is the mean over the classes that have a value.
+    """
+    zero = options.zero_division if undefined is None else undefined
 
     def f1_of(hit: int) -> Callable[[Floats], Floats]:
         def value(sums: Floats) -> Floats:
             bottom = 2 * sums[:, hit] + sums[:, FP] + sums[:, FN]
             with np.errstate(divide="ignore", invalid="ignore"):
-                return np.where(bottom > 0, 2 * sums[:, hit] / bottom, options.zero_division)
+                return np.where(bottom > 0, 2 * sums[:, hit] / bottom, zero)
 
         return value
 
     mistake, correct = f1_of(TP), f1_of(TN)
-    macro = Measure("macro_f1", lambda sums: (mistake(sums) + correct(sums)) / 2, total(SAMPLES))
+
+    def macro_of(sums: Floats) -> Floats:
+        both = np.stack([mistake(sums), correct(sums)])
+        known = np.isfinite(both)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(known, both, 0.0).sum(0) / known.sum(0)
+
+    macro = Measure("macro_f1", macro_of, total(SAMPLES))
     return Measure("mpc_f1", mistake, total(SAMPLES)), macro
 
 

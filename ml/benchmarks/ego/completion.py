@@ -10,12 +10,14 @@ from ml.benchmarks.ego.options import TOLERANCE_S, Denominator, EgoOptions, Whic
 class CompletionStep:
     """A true step: when it was completed (None: never) and when the assistant said so, seconds on one time line.
 
-    ``first_feedback_s`` is the first reference feedback on a mistake; None for a step without one.
+    ``first_feedback_s`` is the first reference feedback on a mistake; None for a step without one. ``put_right`` is whether the
+    reference says success in the end.
     """
 
     completion_s: float | None
     successes_s: tuple[float, ...]
     first_feedback_s: float | None = None
+    put_right: bool = True
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def is_false_success(step: CompletionStep) -> bool:
 
 def is_success_on_mistake(step: CompletionStep) -> bool:
     """Success was said on a mistake step before the reference feedback, or at all where the mistake was never put right."""
-    return is_false_success(step) or (step.first_feedback_s is not None and step.completion_s is None and bool(step.successes_s))
+    return is_false_success(step) or (step.first_feedback_s is not None and not step.put_right and bool(step.successes_s))
 
 
 def score_completion(steps: Sequence[CompletionStep], options: EgoOptions) -> CompletionScores:

@@ -72,10 +72,10 @@ class Pointer(StrEnum):
 
 
 class CompletionFallback(StrEnum):
-    """When a step without a reference success was completed."""
+    """When a step without a reference success was completed, unless the benchmark says that it never was."""
 
-    END_UNLESS_MISTAKE = "end_unless_mistake"  # a mistake that is never put right is never completed
     END = "end"
+    END_UNLESS_MISTAKE = "end_unless_mistake"  # a mistake that is never put right is never completed
     NEVER = "never"
 
 
@@ -101,7 +101,7 @@ class EgoOptions:
     which_success: WhichSuccess = WhichSuccess.FIRST
     denominator: Denominator = Denominator.WITH_COMPLETION
     pointer: Pointer = Pointer.ACTIVE
-    completion_fallback: CompletionFallback = CompletionFallback.END_UNLESS_MISTAKE
+    completion_fallback: CompletionFallback = CompletionFallback.END
     delay_s: float = 0.0
     clarifications: bool = False
     rouge: RougeOptions = field(default_factory=RougeOptions)

@@ -170,10 +170,10 @@ def _unit(
         tuple(Event(m["t_s"], m["text"], instruction, m["followed"]) for m in own),
         tuple(Event(p["t_s"], p["text"] or "", instruction, instructions.get(p["unit_id"]) if p["unit_id"] else None) for p in said),
     )
-    completed_s = _completion(completed, mistakes, step["end_s"], options)
+    completed_s = _completion(step, completed, mistakes, options)
     if options.pointer is Pointer.ANY_STEP:
         successes = [t for t in successes if completed_s is not None and options.near(t + options.delay_s - completed_s)]
-    completion = CompletionStep(completed_s, tuple(successes), min(mistakes) if mistakes else None)
+    completion = CompletionStep(completed_s, tuple(successes), min(mistakes, default=None), put_right=bool(completed))
     return ScoredUnit(
         unit,
         completion,
@@ -184,9 +184,12 @@ def _unit(
     )
 
 
-def _completion(completed: Sequence[float], mistakes: Sequence[float], end_s: float, options: EgoOptions) -> float | None:
+def _completion(step: dict[str, Any], completed: Sequence[float], mistakes: Sequence[float], options: EgoOptions) -> float | None:
     if completed:
         return min(completed)
+    if step["completed"] is False:
+        return None
+    end_s: float = step["end_s"]
     match options.completion_fallback:
         case CompletionFallback.END:
             return end_s

@@ -62,10 +62,20 @@ def read_lost_connection(error: BaseException, *, timed_out: bool) -> CallError:
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
     chain = [one for one in chain if not isinstance(one, RuntimeError | LookupError)]  # of libraries that look for their event loop
-    never_sent = any(type(one).__name__ in ("ConnectError", "ConnectTimeout", "PoolTimeout") for one in chain)
-    what = "timed out" if timed_out else "connection lost"
+    kinds = {type(one).__name__ for one in chain}
+    unreachable = bool(kinds & {"ConnectError", "ConnectTimeout"})
+    what = f"no connection{_address(error)}" if unreachable else "timed out" if timed_out else "connection lost"
     inner = next((str(one) for one in reversed(chain) if str(one)), type(error).__name__)
-    return CallError(f"{what}: {inner[:_LONGEST]}", retryable=True, maybe_paid=not never_sent)
+    maybe_paid = not unreachable and "PoolTimeout" not in kinds
+    return CallError(f"{what}: {inner[:_LONGEST]}", retryable=True, maybe_paid=maybe_paid, unreachable=unreachable)
+
+
+def _address(error: BaseException) -> str:
+    """Scheme, host and port that the SDK's error tells; never the path or a query, which may hold a key."""
+    url = getattr(getattr(error, "request", None), "url", None)
+    if url is None:
+        return ""
+    return f" to {url.scheme}://{url.host}" + (f":{url.port}" if url.port is not None else "")
 
 
 def lower(headers: Any) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Tables that hold a benchmark in canonical form: units with their reference messages."""
 
-from ml.tables.declarations.columns import INSTRUCTION, REAL, RECORDING_ID, TEXT, TEXTS, WHOLE, null
+from ml.tables.declarations.columns import FLAG, INSTRUCTION, REAL, RECORDING_ID, TEXT, TEXTS, WHOLE, null
 from ml.tables.schema import Column, Partitioning, Table
 from ml.vocabulary import MessageKind, MistakeType
 
@@ -18,6 +18,7 @@ BENCHMARK_STEPS = Table(
         Column("end_s", REAL, "when the next instruction is given, else end of video"),
         INSTRUCTION,
         null("mistake_type", TEXT, "type of the mistake in the step, if one", tuple(MistakeType)),
+        null("completed", FLAG, "false where it is known that the instruction is never carried out; null where only messages tell"),
         null("video_path", TEXT, "video file"),
     ),
 )

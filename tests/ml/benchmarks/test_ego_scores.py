@@ -146,8 +146,8 @@ def test_scores_of_one_run_by_hand(score):
     assert value(scores, "mistake_fn") == 1
     assert value(scores, "mistake_precision") == value(scores, "mistake_recall") == value(scores, "mistake_f1") == 0.5
     assert value(scores, "mistake_f1_3s") == 0.5
-    assert value(scores, "ic_acc") == 100.0  # step 2 is never completed and so not counted
-    assert value(scores, "ic_acc_3s") == 50.0
+    assert value(scores, "ic_acc") == pytest.approx(200 / 3)  # step 2 has no success: it is completed when it ends
+    assert value(scores, "ic_acc_3s") == pytest.approx(100 / 3)
     assert value(scores, "rouge_l") == 1.0
     assert value(scores, "false_success") == 0.5
     assert value(scores, "timing_error_s") == 2.0
@@ -164,7 +164,17 @@ def test_completion_of_a_mistake_never_put_right_is_an_option(score):
         fallback: score(run, EgoOptions(completion_fallback=fallback)).filter(pl.col("metric") == "ic_acc")["n"][0]
         for fallback in CompletionFallback
     }
-    assert counted == {"end_unless_mistake": 2, "end": 3, "never": 2}
+    assert counted == {"end": 3, "end_unless_mistake": 2, "never": 2}
+
+
+def test_a_step_that_is_known_never_to_be_completed_counts_under_no_option(benchmark):
+    steps, reference = benchmark
+    abandoned = steps.with_columns(completed=pl.when(pl.col("position") == 2).then(pl.lit(False)))
+    run = said((1, 50.0, "success", "good"), (2, 99.0, "success", "good"))
+    for fallback in CompletionFallback:
+        scores = score_ego(abandoned, reference, run, EgoOptions(completion_fallback=fallback))
+        assert scores.filter((pl.col("metric") == "ic_acc") & (pl.col("group") == "all"))["n"].to_list() == [2]
+        assert value(scores, "success_on_mistake") == 0.5
 
 
 def test_failed_and_absent_steps_count_as_missing_and_an_all_failed_run_has_no_values(score):
@@ -207,7 +217,7 @@ def test_full_recipe_gates_feedback_by_the_instruction_followed(score):
 def test_full_recipe_success_belongs_to_the_step_the_assistant_is_at(score):
     late = said((0, 54.0, "success", "good"), protocol="demo.full_recipe")  # near the end of step 1, but said for step 0
     assert value(score(late), "ic_acc") == 0.0
-    assert value(score(late, EgoOptions(pointer=Pointer.ANY_STEP)), "ic_acc") == 50.0
+    assert value(score(late, EgoOptions(pointer=Pointer.ANY_STEP)), "ic_acc") == pytest.approx(100 / 3)
 
 
 def test_recording_scope_finds_references_of_other_steps(score):
@@ -230,8 +240,8 @@ def test_floors_run_through_both_protocols_and_are_told_apart(benchmark):
     assert value(scores, "mistake_precision", experiment="floor_always_speak") == pytest.approx(2 / 215)
     assert value(scores, "mistake_recall", experiment="floor_alert_every_10s") == 1.0
     assert value(scores, "mistake_fp", experiment="floor_alert_every_10s") == 10 + 7 + 4 - 2
-    assert value(scores, "ic_acc", experiment="floor_duration_timer") == 100.0
-    assert value(scores, "ic_acc_3s", experiment="floor_duration_timer") == 50.0
+    assert value(scores, "ic_acc", experiment="floor_duration_timer") == pytest.approx(200 / 3)
+    assert value(scores, "ic_acc_3s", experiment="floor_duration_timer") == pytest.approx(100 / 3)
     board = leaderboard(score_ego(steps, reference, pl.concat(runs)))
     here = board.filter(pl.col("origin") == "here")
     assert here.select("protocol", "experiment").unique().height == 8

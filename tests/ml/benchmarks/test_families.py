@@ -14,6 +14,7 @@ from ml.errors import InputError
         ("guideme.anchor", Family.GUIDEME, "guidance_predictions"),
         ("guideme.dense-own-window30-every0.5", Family.GUIDEME, "guidance_predictions"),
         ("cook_mre.hint", Family.COOK_MRE, "clip_predictions"),
+        ("cook_mre.hint-all", Family.COOK_MRE, "clip_predictions"),
     ],
 )
 def test_a_name_says_family_and_table(name, family, table):

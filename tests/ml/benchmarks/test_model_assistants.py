@@ -17,7 +17,7 @@ from ml.benchmarks.cook_mre.protocol import FrameRule, uniform_times
 from ml.benchmarks.cook_mre.samples import CookSample, hints_of
 from ml.benchmarks.cook_mre.scores import score_cook
 from ml.benchmarks.ego.scores import score_ego
-from ml.benchmarks.families import GuideMeVariant, History
+from ml.benchmarks.families import GuideMeVariant, Hints, History
 from ml.benchmarks.guideme.conversations import GuideMeItem, Turn, as_video, read_guideme
 from ml.benchmarks.guideme.grids import dense_ticks
 from ml.benchmarks.guideme.protocol import WindowPictures, check_dialogue, run_guideme
@@ -258,7 +258,7 @@ SAMPLES = [
 def ask_clips(assistant, is_hinted):
     answers = {}
     for sample in SAMPLES:
-        hints = hints_of(sample, is_hinted)
+        hints = hints_of(sample, Hints.OWN if is_hinted else Hints.NONE)
         question = ClipQuestion(sample.sample_id, sample.instruction, hints, (b"x",) * 16, (), lambda times: (), lambda text: None)
         answers |= {(sample.sample_id, hint): found.text for hint, found in zip(hints, assistant(question), strict=True)}
     return answers

@@ -120,6 +120,28 @@ def test_cook_values_are_the_formulas_and_order_does_not_matter(judged, unparsab
     assert tally_cook(mixed, judgement, options).clusters == tuple(sorted({s.clip_id for s in samples}))
 
 
+def test_cook_f1_per_clip_leaves_out_what_a_clip_cannot_have():
+    judged = [
+        MistakeSample(True, True, True),
+        CorrectSample((True,)),
+        CorrectSample((False,)),
+        MistakeSample(False),
+        CorrectSample((False,)),
+    ]
+    clips = ("a", "a", "b", "c", "c")  # a: a mistake found, a false claim; b: a correct sample passed; c: a mistake missed, a pass
+    samples = [
+        CookSample(f"s{i}", clip, "dice", "slice", "verb" if isinstance(one, MistakeSample) else None)
+        for i, (clip, one) in enumerate(zip(clips, judged, strict=True))
+    ]
+    made = Judgement({f"s{i}": one for i, one in enumerate(judged)})
+    scores = score_cook(samples, made, CookOptions(bootstrap=QUICK), experiment="x", protocol="c.default")
+    rows = {row["metric"]: row for row in scores.filter(pl.col("group") == "all").iter_rows(named=True)}
+    assert (rows["mpc_f1"]["value"], rows["mpc_f1"]["n"]) == (0.5, 5)
+    assert (rows["mpc_f1_per_recording"]["value"], rows["mpc_f1_per_recording"]["n"]) == (pytest.approx((2 / 3 + 0) / 2), 2)
+    assert rows["macro_f1_per_recording"]["value"] == pytest.approx(((2 / 3 + 0) / 2 + 1 + (0 + 2 / 3) / 2) / 3)
+    assert rows["macro_f1_per_recording"]["n"] == 3
+
+
 def test_the_floors_are_judged_samples():
     samples = [CookSample("m", "c", "dice", "slice", "verb"), CookSample("k", "c", "slice", "slice")]
     assert always(samples, True).samples == {"m": MistakeSample(True, False, False), "k": CorrectSample((True,))}

@@ -25,6 +25,7 @@ from ml.llm.limits import Limits
 from ml.llm.prices import Price
 from ml.llm.requests import Request
 from ml.llm.retries import RetryPolicy
+from ml.llm.sending import Contact
 from ml.vocabulary import Status
 from tests.ml.llm.provider import Provider
 
@@ -211,6 +212,21 @@ def test_nobody_listening_is_an_error_that_cost_nothing():
     client = Client(AnthropicBackend(MODEL, api_key="k", base_url="http://127.0.0.1:9"), retry=RetryPolicy(first_s=0.01, attempts=2))
     reply = client.run([ask("q")])[0]
     assert (reply.status, reply.usage.calls, client.budget.uncertain_usd) == (Status.ERROR, 0, 0.0)
+
+
+def test_a_server_that_nobody_reaches_stops_the_run_soon_and_names_the_address(backend: AnthropicBackend | OpenAIBackend):
+    nowhere = type(backend)(MODEL, api_key="k", base_url="http://127.0.0.1:9")
+    client = Client(nowhere, retry=RetryPolicy(first_s=0.05, total_s=0.6, attempts=1000))
+    began = time.monotonic()
+    with pytest.raises(InputError, match=r"no connection to http://127\.0\.0\.1:9: .*paid replies are kept"):
+        client.run([ask(f"q{place}") for place in range(40)])
+    assert time.monotonic() - began < 5
+
+
+def test_a_server_is_waited_for_longer_once_it_was_heard():
+    never, lost = Contact(lost_s=300.0), Contact(lost_s=300.0)
+    lost.heard()
+    assert never.missed() <= 20 < 299 < lost.missed() <= 300
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

@@ -1,6 +1,7 @@
 """Servers that answer with something else: each is a row with a reason, nothing else fails, and no figure becomes nonsense."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -169,7 +170,7 @@ def test_a_server_that_never_answered_names_the_refusal(tmp_path):
     with OddServer(("127.0.0.1", 0), _Handler) as gone:
         pass
     reply, _ = ask(gone, "openai", tmp_path)
-    assert "connection lost: [Errno 111]" in reply.reason
+    assert re.search(r"no connection to http://127\.0\.0\.1:\d+: \[Errno 111\]", reply.reason)
 
 
 def test_a_pair_of_halves_is_the_character():
