@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ml.benchmarks.unrelated_sentences import UNRELATED, unrelated_pairs
 from ml.errors import InputError
+from ml.hub import model_source, plain_name
 
 if TYPE_CHECKING:
     from bert_score import BERTScorer
@@ -95,7 +96,7 @@ class BertScore:
             return None
         if self.options.baseline is not None:
             return self.options.baseline.f
-        published = published_baseline(Path(self.options.model).name, self.layers)
+        published = published_baseline(plain_name(self.options.model), self.layers)
         if published is not None:
             return published.f
         values = self._raw(unrelated_pairs(UNRELATED))
@@ -108,7 +109,7 @@ class BertScore:
             return self.options.layers
         from bert_score.utils import model2layers
 
-        known = model2layers.get(Path(self.options.model).name)
+        known = model2layers.get(plain_name(self.options.model))
         if known is not None:
             return int(known)
         from transformers import AutoConfig
@@ -120,14 +121,14 @@ class BertScore:
         baseline = None if self.baseline is None else round(self.baseline, 6)
         return BertScoreIdentity(_model_identity(self._source), self.layers, self.options.use_idf, baseline, version("bert-score"))
 
-    @property
+    @cached_property
     def _source(self) -> str:
         path = Path(self.options.model).expanduser()
         if path.is_dir():
             return str(path)
         if path.is_absolute() or self.options.model.startswith("."):
             raise InputError("the BERTScore model folder does not exist", file=path, remedy="Give a folder with config.json and weights")
-        return self.options.model
+        return model_source(self.options.model, field="benchmarks.bertscore")
 
     @cached_property
     def _scorer(self) -> "BERTScorer":
@@ -173,7 +174,7 @@ def published_baseline(model: str, layers: int) -> Baseline | None:
 
 
 def _model_identity(source: str) -> str:
-    """Name, and for a folder the first 12 digits of its weights' SHA-256."""
+    """Name, and for a folder (a pinned revision's snapshot too) the first 12 digits of its weights' SHA-256."""
     folder = Path(source)
     if not folder.is_dir():
         return source

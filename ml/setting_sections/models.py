@@ -22,7 +22,7 @@ class Narration(Section):
     backend: NarrationBackend = NarrationBackend.EMBEDDED
     """``embedded`` knows the sample kitchen only; real video needs another: ``openai`` is any OpenAI-compatible server."""
     model: str | None = None
-    """Model folder or name; for ``embedded`` the weights that the package ships."""
+    """Model folder, name or ``name@revision``; for ``embedded`` the weights that the package ships."""
     base_url: Address | None = None
     """Server, e.g. http://localhost:8000/v1."""
     api_key_variable: str | None = None

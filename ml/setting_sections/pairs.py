@@ -13,7 +13,7 @@ class Counterfactuals(Section):
 
 class Embeddings(Section):
     model: str | None = None
-    """Sentence-transformers folder or name; default all-MiniLM-L6-v2 from the installed package."""
+    """Sentence-transformers folder, name or ``name@revision``; default all-MiniLM-L6-v2 from the installed package."""
 
 
 class Selection(Section):

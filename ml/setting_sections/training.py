@@ -24,7 +24,7 @@ class Experiment(Section):
     mix: str
     """Mix that it is tuned on."""
     base: str = "embedded"
-    """``embedded``, or a Qwen3-VL / Qwen3.5 folder or name for transformers."""
+    """``embedded``, or a Qwen3-VL / Qwen3.5 folder, hub name or ``name@revision``."""
     steps: int | None = Field(None, ge=1)
     """Optimizer steps; like the next three, by default what suits the base."""
     batch_size: int | None = Field(None, ge=2)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ml.errors import InputError
+from ml.hub import model_source
 from ml.streaming.fast_cpu import flushed_denormals, use_fast_cpu_paths
 from ml.streaming.layout import Encode, LayoutTokens, Sequence3D, Tokenizer, plain_encoder, resolve_tokens
 from ml.streaming.patches import PatchSettings, patchify, resize_frames
@@ -154,7 +155,7 @@ class StreamingModel:
 def load_model(
     path: Path | str, *, height: int | None = None, width: int | None = None, device: str = "cpu", dtype: torch.dtype | None = None
 ) -> StreamingModel:
-    """A checkpoint from a folder (or a hub name where a hub is reachable), ready to stream.
+    """A checkpoint from a folder, a hub name or ``name@revision``, ready to stream.
 
     ``height`` and ``width`` in pixels default to the square that the vision tower's position table covers. float32 on CPU (bfloat16 is
     several times slower there), bfloat16 elsewhere.
@@ -162,8 +163,9 @@ def load_model(
     from transformers import AutoModelForImageTextToText
 
     chosen = dtype or (torch.float32 if device == "cpu" else torch.bfloat16)
-    network: Any = AutoModelForImageTextToText.from_pretrained(path, dtype=chosen)
-    return wrap(network.to(device).eval(), load_tokenizer(path), name=str(path), height=height, width=width)
+    source = model_source(path, field="experiments.base")
+    network: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=chosen)
+    return wrap(network.to(device).eval(), load_tokenizer(source), name=str(path), height=height, width=width)
 
 
 def load_tokenizer(path: Path | str) -> Tokenizer:

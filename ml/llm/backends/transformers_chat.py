@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ml.errors import InputError
+from ml.hub import model_source
 from ml.llm.calls import Answer
 from ml.llm.images import ImageLimits
 from ml.llm.local import AS_THEY_ARE
@@ -35,9 +36,12 @@ class ChatModel:
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         dtype = torch.float32 if self.device == "cpu" else torch.bfloat16
         try:
-            self.processor: Any = load_processor(model)
-            loaded: Any = AutoModelForImageTextToText.from_pretrained(model, dtype=dtype)
+            source = model_source(model, field=field)
+            self.processor: Any = load_processor(source)
+            loaded: Any = AutoModelForImageTextToText.from_pretrained(source, dtype=dtype)
             self.model: Any = loaded.to(self.device).eval()
+        except InputError:
+            raise
         except (OSError, ValueError, ImportError) as error:
             raise InputError(
                 f"no image-text-to-text model can be loaded ({' '.join(str(error).split())})",
