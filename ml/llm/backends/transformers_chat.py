@@ -31,7 +31,7 @@ class ChatModel:
         import torch
         from transformers import AutoModelForImageTextToText
 
-        from ml.llm.backends.qwen_pictures import load_processor
+        from ml.llm.backends.picture_processors import load_processor
 
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         dtype = torch.float32 if self.device == "cpu" else torch.bfloat16
@@ -47,7 +47,7 @@ class ChatModel:
                 f"no image-text-to-text model can be loaded ({' '.join(str(error).split())})",
                 record=model,
                 field=field,
-                remedy="Name a folder with model, processor and tokenizer files; InternVL's processor needs torchvision",
+                remedy="Name a folder with model, processor and tokenizer files; of InternVL take a checkpoint whose name ends in -HF",
             ) from error
         if getattr(self.processor, "chat_template", None) is None:
             raise InputError("the processor has no chat template", record=model, field=field, remedy="Use an instruction-tuned model")

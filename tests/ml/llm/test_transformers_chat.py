@@ -1,4 +1,4 @@
-"""Local vision-language chat models as assistants ask them: Qwen's classes with random weights, and their cache."""
+"""Local vision-language chat models as assistants ask them: Qwen and InternVL with random weights, and their cache."""
 
 import io
 
@@ -8,16 +8,16 @@ from PIL import Image
 from transformers.utils import is_torchvision_available
 
 from ml.errors import InputError
-from ml.llm.backends.qwen_pictures import IMAGE_TOKEN, QwenPictures
+from ml.llm.backends.picture_processors import InternVLPictures, QwenPictures
 from ml.llm.backends.transformers_chat import ChatModel, TransformersChat, chat_messages, weights_identity
 from ml.llm.cache import ReplyCache
 from ml.llm.local import LocalClient
 from ml.llm.requests import Request
 from ml.vocabulary import Status
-from tests.ml.llm.tiny_qwen import build
+from tests.ml.llm.tiny_chats import build
 
 pytestmark = pytest.mark.skipif(is_torchvision_available(), reason="transformers' own processor is used where torchvision is")
-KINDS = ("qwen2_5_vl", "qwen3_vl", "qwen3_5")
+KINDS = ("qwen2_5_vl", "qwen3_vl", "qwen3_5", "internvl")
 
 
 def jpeg(colour, size=(64, 48)):
@@ -42,12 +42,18 @@ def test_every_picture_has_its_places_in_the_prompt(folder):
     inputs = chat.processor.apply_chat_template(
         chat_messages(request("red", "blue")), add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
     )
-    grids = inputs["image_grid_thw"]
-    assert len(grids) == 2
-    image_id = chat.processor.tokenizer.convert_tokens_to_ids(IMAGE_TOKEN)
-    assert int((inputs["input_ids"] == image_id).sum()) == int(grids.prod(dim=1).sum()) // 4
-    text = chat.processor.tokenizer.decode(inputs["input_ids"][0])
-    assert text.index(IMAGE_TOKEN) < text.index("What is this?") < text.index("<|im_start|>assistant")
+    processor = chat.processor
+    if folder.name == "internvl":
+        assert isinstance(processor, InternVLPictures)
+        assert inputs["pixel_values"].shape == (2, 3, 32, 32)  # one tile each, whatever the settings say
+        wanted = 2 * 4
+    else:
+        assert len(inputs["image_grid_thw"]) == 2
+        wanted = int(inputs["image_grid_thw"].prod(dim=1).sum()) // 4
+    image_id = processor.tokenizer.convert_tokens_to_ids(processor.image_token)
+    assert int((inputs["input_ids"] == image_id).sum()) == wanted
+    text = processor.tokenizer.decode(inputs["input_ids"][0])
+    assert text.index(processor.image_token) < text.index("What is this?") < text.index("<|im_start|>assistant")
     assert text.startswith("<|im_start|>system\nYou watch.")
 
 

@@ -1,4 +1,4 @@
-"""Random Qwen vision-language models of a few thousand parameters, saved with tokenizer, chat template and picture settings."""
+"""Random Qwen and InternVL chats of some ten thousand parameters, saved with tokenizer, chat template and picture settings."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+INTERNVL = ["<img>", "</img>", "<IMG_CONTEXT>"]
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.content %}{% if c.type == 'image' %}<|vision_start|><|image_pad|>"
     "<|vision_end|>{% else %}{{ c.text }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
@@ -14,7 +15,7 @@ CHAT = (
 
 
 def build(folder: Path, kind: str, seed: int = 0) -> None:
-    """Save a model of ``kind``: qwen2_5_vl, qwen3_vl or qwen3_5."""
+    """Save a model of ``kind``: qwen2_5_vl, qwen3_vl, qwen3_5 or internvl."""
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
@@ -23,15 +24,18 @@ def build(folder: Path, kind: str, seed: int = 0) -> None:
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=SPECIALS, initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=SPECIALS + INTERNVL, initial_alphabet=alphabet, show_progress=False)
     words.train_from_iterator(["YES. NO. Silent."] * 3, trainer)
     tokenizer: Any = transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     tokenizer.chat_template = CHAT
     tokenizer.save_pretrained(folder)
+    torch.manual_seed(seed)
+    if kind == "internvl":
+        _internvl(folder, tokenizer)
+        return
     patch = 14 if kind == "qwen2_5_vl" else 16
     pixels = {"shortest_edge": 4 * patch * patch, "longest_edge": 64 * patch * patch}
     Qwen2VLImageProcessorPil(patch_size=patch, size=pixels).save_pretrained(folder)
-    torch.manual_seed(seed)
     ids = {name: SPECIALS.index(f"<|{name.removesuffix('_token_id')}_pad|>") for name in ("image_token_id", "video_token_id")}
     ids |= {f"vision_{end}_token_id": SPECIALS.index(f"<|vision_{end}|>") for end in ("start", "end")}
     text = {
@@ -72,3 +76,26 @@ def build(folder: Path, kind: str, seed: int = 0) -> None:
                 **ids,
             )
             transformers.Qwen3_5ForConditionalGeneration(config).save_pretrained(folder)
+
+
+def _internvl(folder: Path, tokenizer: Any) -> None:
+    import transformers
+    from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
+
+    tokenizer.chat_template = CHAT.replace("<|vision_start|><|image_pad|><|vision_end|>", "<IMG_CONTEXT>\n")
+    tokenizer.save_pretrained(folder)
+    GotOcr2ImageProcessorPil(size={"height": 32, "width": 32}, max_patches=12, crop_to_patches=True).save_pretrained(folder)
+    small = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = transformers.InternVLConfig(
+        vision_config={**small, "image_size": [32, 32], "patch_size": [8, 8]},
+        text_config={
+            **small,
+            "model_type": "qwen2",
+            "vocab_size": len(tokenizer),
+            "num_key_value_heads": 1,
+            "eos_token_id": SPECIALS.index("<|im_end|>"),
+        },
+        image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
+        image_seq_length=4,  # 4 x 4 patches, a quarter of them after the pixel shuffle
+    )
+    transformers.InternVLForConditionalGeneration(config).save_pretrained(folder)
