@@ -15,9 +15,9 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError, TomlConfigSettingsSource
 
-from ml.benchmarks.families import Family, parse_protocol
+from ml.benchmarks.families import parse_protocol
 from ml.errors import InputError
-from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend, AssistantKind, Benchmarks
+from ml.setting_sections.benchmarks import CHECKPOINT_FAMILIES, FLOORS, UNTUNED, Assistant, AssistantBackend, AssistantKind, Benchmarks
 from ml.setting_sections.compute import ComputeClasses
 from ml.setting_sections.models import Narration, Prices, Stages
 from ml.setting_sections.pairs import Counterfactuals, Embeddings, Review, Selection
@@ -158,7 +158,7 @@ class Settings(BaseSettings):
             return family in FLOORS[experiment]
         if experiment in self.assistants:
             return family in self.assistants[experiment].families
-        return family is Family.EGO
+        return family in CHECKPOINT_FAMILIES
 
     def benchmark_runs(self) -> list[tuple[str, str]]:
         """(experiment, protocol) of every run that the benchmarks' settings ask for."""

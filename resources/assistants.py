@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 from ml.benchmarks.families import BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
 from ml.locks import only_one
-from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
+from ml.setting_sections.benchmarks import CHECKPOINT_FAMILIES, FLOORS, UNTUNED, Assistant, AssistantBackend
 from ml.tables.store import TableStore, file_stem, fingerprint
 from resources.asked_models import Asked, opened, turn_factory
 from resources.checkpoints import Checkpoints
@@ -20,6 +20,8 @@ from resources.settings import PlatformSettings
 
 if TYPE_CHECKING:
     from ml.benchmarks.running import RunJournal
+    from ml.streaming.features import FeatureCache
+    from ml.streaming.runtime import SpeakingModel
 
 Progress = Callable[[int, int], None]
 DEFAULT_STEP_S = 30.0
@@ -55,7 +57,7 @@ class Assistants(dg.ConfigurableResource):
     """Runs an experiment under a protocol and stores its predictions."""
 
     data: str
-    _speakers: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _speakers: dict[str, "tuple[SpeakingModel, FeatureCache]"] = PrivateAttr(default_factory=dict)
 
     def predict(
         self,
@@ -119,22 +121,26 @@ class Assistants(dg.ConfigurableResource):
             return _floor(run)
         if run.experiment != UNTUNED and run.experiment not in PlatformSettings().values.experiments:
             raise InputError(f"no experiment {run.experiment!r}", field="benchmarks.experiments", remedy="Declare it in the settings")
-        if run.protocol.family is not Family.EGO:
+        if run.protocol.family not in CHECKPOINT_FAMILIES:
             raise _not_for(run)
         return self._streaming(run)
 
     def _streaming(self, run: BenchmarkRun) -> pl.DataFrame:
+        from ml.benchmarks.guideme.data import items_from_tables
+        from ml.benchmarks.streaming_guidance import predict_guidance
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
-        steps = run.data("benchmark_steps")
-        if run.experiment not in self._speakers:
+        if run.protocol.family is Family.GUIDEME:
+            items = items_from_tables(run.data("benchmark_dialogues"), run.store.read("benchmark_turns", run.protocol.benchmark))
+            return predict_guidance(*self._speaker(run.experiment), items, **run.named, progress=run.progress)
+        predict = predict_full_recipe if run.protocol.feed == "full_recipe" else predict_per_step
+        return predict(*self._speaker(run.experiment), run.data("benchmark_steps"), **run.named, progress=run.progress)
+
+    def _speaker(self, experiment: str) -> "tuple[SpeakingModel, FeatureCache]":
+        if experiment not in self._speakers:
             checkpoints = Checkpoints(data=self.data)
-            speaker = checkpoints.untuned() if run.experiment == UNTUNED else checkpoints.speaker(run.experiment)
-            self._speakers = {run.experiment: speaker}
-        speaker, features = self._speakers[run.experiment]
-        if run.protocol.feed == "full_recipe":
-            return predict_full_recipe(speaker, features, steps, **run.named, progress=run.progress)
-        return predict_per_step(speaker, features, steps, **run.named, progress=run.progress)
+            self._speakers = {experiment: checkpoints.untuned() if experiment == UNTUNED else checkpoints.speaker(experiment)}
+        return self._speakers[experiment]
 
     def _asked(self, run: BenchmarkRun, model: Asked) -> pl.DataFrame:
         if run.protocol.family not in model.settings.families:

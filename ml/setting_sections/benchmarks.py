@@ -19,6 +19,8 @@ FLOORS = {
     "floor_always_correct": (Family.COOK_MRE,),
 }
 UNTUNED = "untuned_base"
+CHECKPOINT_FAMILIES = (Family.EGO, Family.GUIDEME)
+"""Benchmarks that streaming checkpoints, the untuned base among them, take part in."""
 
 
 class AssistantKind(StrEnum):
@@ -51,7 +53,7 @@ class Assistant(Section):
     kind: AssistantKind = AssistantKind.BY_BENCHMARK
     backend: AssistantBackend = AssistantBackend.LLM
     """``llm``: the server of ``llm``; ``transformers``: a local vision-language chat model; ``embedded`` knows the sample kitchen only:
-    it answers single clips and narrates."""
+    it answers single clips and narrates (``untuned_base`` is the same model as a stream, for EGO-MC-Bench and GuideMe)."""
     llm: LLM = LLM()
     """Server, model, budget and pace, as for a stage; the model must take images."""
     model: str | None = None
