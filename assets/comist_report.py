@@ -70,6 +70,7 @@ def report_inputs(store: TableStore, settings: Settings) -> "ReportInputs":
     """All that the report shows, read from the tables, the reply cache and the videos of ten pairs."""
     from ml.comist.previews import choose_previews, make_previews
     from ml.comist.report_page import ReportInputs
+    from ml.llm.prices import own_prices
     from ml.llm.spending import spent
     from ml.validity.agreement import counted_answers
 
@@ -81,7 +82,7 @@ def report_inputs(store: TableStore, settings: Settings) -> "ReportInputs":
         rejected=store.read("comist_rejections"),
         ego_comist=kept,
         review=store.read("validity_review"),
-        spent=spent(settings.data / "llm_cache" / "replies.sqlite"),
+        spent=spent(settings.data / "llm_cache" / "replies.sqlite", own_prices(settings.llm.prices)),
         truth_errors=[] if known is None else known.join(kept, on="pair_id", how="semi")["error_s"].to_list(),
         people_errors=people.to_list(),
         kinds={name: str(source.kind) for name, source in settings.sources.items()},

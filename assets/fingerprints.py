@@ -38,7 +38,7 @@ CODE_VERSIONS = {
     "validity_review": "1",
     "comist_candidates": "3",
     "ego_comist": "2",
-    "training_mix": "1",
+    "training_mix": "2",
     "checkpoint": "2",
     "benchmark_steps": "2",
     "benchmark_dialogues": "1",

@@ -91,6 +91,7 @@ def write_report(path: Path, inputs: ReportInputs) -> Path:
         valid=valid_table(inputs.review),
         spent=inputs.spent,
         total_usd=float(inputs.spent["money_usd"].sum()),
+        unpriced=inputs.spent.filter(pl.col("money_usd").is_null())["model"].unique().sort().to_list(),
         errors=errors_table(inputs),
         compared={"truth": len(inputs.truth_errors), "people": len(inputs.people_errors)},
         plots=plots,

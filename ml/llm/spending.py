@@ -7,8 +7,12 @@ from typing import Final
 import polars as pl
 
 from ml.llm.cache import ReplyCache
+from ml.llm.prices import Price, price_of
 
 STAGE_OF: Final[Mapping[str, str]] = {
+    "narrate": "narrations",
+    "instruct.described": "instructions",
+    "propose": "proposed_steps",
     "extract": "attributes",
     "change": "counterfactuals",
     "instruct": "counterfactuals",
@@ -16,7 +20,7 @@ STAGE_OF: Final[Mapping[str, str]] = {
     "timestamp": "feedback_timestamps",
     "check": "validity_check",
 }
-"""Stage by the first part of a task's name; other tasks stand under that part itself."""
+"""Stage by a task's name or its first part; other tasks (those of assistants and judges) stand under that part itself."""
 _KINDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 _SUMS = ", ".join(f"sum({name})" for name in ("calls", "retries", *_KINDS, "money_usd"))
 SCHEMA: Final = pl.Schema(
@@ -26,10 +30,11 @@ SCHEMA: Final = pl.Schema(
 )
 
 
-def spent(cache: Path) -> pl.DataFrame:
+def spent(cache: Path, prices: Mapping[str, Price] | None = None) -> pl.DataFrame:
     """Columns stage, model, replies, failed (not ok), calls, retries, tokens by kind, money_usd; most expensive first.
 
-    Money is 0 where the model's price was unknown. ``cache``: the file of the reply cache, which need not be there.
+    Money is null where tokens were used, none was noted and the model's price is unknown still; ``prices`` come before the built-in ones.
+    ``cache``: the file of the reply cache, which need not be there.
     """
     rows: list[tuple] = []
     if cache.exists():
@@ -38,7 +43,10 @@ def spent(cache: Path) -> pl.DataFrame:
         rows = replies.rows(statement)
         replies.close()
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    first = pl.col("task").str.split(".").list.first()
-    summed = frame.with_columns(first.replace(dict(STAGE_OF)).alias("stage")).group_by("stage", "model").agg(pl.exclude("task").sum())
+    stages = [STAGE_OF.get(task, STAGE_OF.get(task.split(".")[0], task.split(".")[0])) for task in frame["task"]]
+    summed = frame.with_columns(pl.Series("stage", stages, pl.String)).group_by("stage", "model").agg(pl.exclude("task").sum())
+    unpriced = [model for model in summed["model"].unique() if price_of(model, prices) is None]
+    is_unknown = pl.col("model").is_in(unpriced) & (pl.col("money_usd") == 0) & (pl.sum_horizontal(_KINDS) > 0)
+    told = summed.with_columns(pl.when(~is_unknown).then("money_usd").alias("money_usd"))
     order = ["stage", *(name for name in SCHEMA if name != "task")]
-    return summed.select(order).sort(["money_usd", "stage", "model"], descending=[True, False, False])
+    return told.select(order).sort(["money_usd", "stage", "model"], descending=[True, False, False], nulls_last=True)

@@ -65,7 +65,10 @@ def build_mix(name: str, settings: MixSettings, samples: Sequence[Samples | pl.D
     doubled = frame.filter(pl.col("sample_id").is_duplicated())
     if doubled.height:
         raise InputError("the sample comes twice", file=f"mix {name}", record=doubled["sample_id"][0], remedy="Pass each dataset once")
-    frame = frame.with_columns(_splits(frame, settings.split), _refusal(settings.weights).alias("refusal"))
+    splits = _splits(frame, settings.split)
+    is_given = (frame["split"] == splits).fill_null(False)
+    files = [pl.when(is_given).then(name).alias(name) for name in ("split_file", "split_sha256")]
+    frame = frame.with_columns(*files, splits, _refusal(settings.weights).alias("refusal"))
     held_out = pl.col("refusal").is_null() & (pl.col("split") == Split.TEST)
     frame = frame.with_columns(pl.when(held_out).then(pl.lit("test_split")).otherwise("refusal").alias("refusal"))
     refused = frame.filter(pl.col("refusal").is_not_null()).group_by("dataset", "refusal").len("count").sort("dataset", "refusal")

@@ -16,6 +16,7 @@ from ml.tables.declarations.training import TRAINING_MIX
 from ml.vocabulary import MessageKind, Status
 
 EGO_COMIST = "ego_comist"
+ORIGIN = ("source", "licence", "split", "split_file", "split_sha256")
 # A sample is a row of ``training_mix`` before it belongs to a mix: split and video may still be missing.
 SAMPLE_SCHEMA = pl.Schema({name: dtype for name, dtype in TRAINING_MIX.polars_schema.items() if name not in ("mix", "weight")})
 
@@ -61,7 +62,7 @@ def comist_samples(pairs: pl.DataFrame, recordings: pl.DataFrame, settings: Samp
             "dataset": EGO_COMIST,
             "recording_id": pair["recording_id"],
             "pair_id": pair["pair_id"],
-            "split": pair["split"],
+            **{name: pair[name] for name in ORIGIN},
             "video_path": videos.get(pair["recording_id"]),
             "start_s": pair["clip_start_s"],
             "end_s": pair["clip_end_s"],
@@ -94,7 +95,7 @@ def message_samples(messages: pl.DataFrame, recordings: pl.DataFrame, dataset: s
     QICD's own loader does (dataset-formats, section 5); clarifications and comments are not the assistant's to give unasked and are
     left out too, counted. ``messages`` holds one dataset's rows.
     """
-    known = {row["recording_id"]: row for row in recordings.select("recording_id", "split", "video_path").iter_rows(named=True)}
+    known = {row["recording_id"]: row for row in recordings.select("recording_id", *ORIGIN, "video_path").iter_rows(named=True)}
     rows: list[dict[str, object]] = []
     left_out: dict[str, int] = {}
     order = {MessageKind.FEEDBACK: 0, MessageKind.SUCCESS: 1}
@@ -118,7 +119,7 @@ def message_samples(messages: pl.DataFrame, recordings: pl.DataFrame, dataset: s
                     "dataset": dataset,
                     "recording_id": recording_id,
                     "pair_id": None,
-                    "split": recording["split"],
+                    **{name: recording[name] for name in ORIGIN},
                     "video_path": recording["video_path"],
                     "start_s": instruction["t_s"],
                     "end_s": last if succeeded or closed_s is None else closed_s,
@@ -160,7 +161,7 @@ def step_samples(
     irrelevant, untimed and not clean steps are left out. All counted.
     """
     settings = settings or SampleSettings()
-    known = {row["recording_id"]: row for row in recordings.select("recording_id", "split", "video_path").iter_rows(named=True)}
+    known = {row["recording_id"]: row for row in recordings.select("recording_id", *ORIGIN, "video_path").iter_rows(named=True)}
     parents = set(steps.filter(pl.col("parent_uid").is_not_null()).select("recording_id", "parent_uid").iter_rows())
     left_out: dict[str, int] = {}
     usable: list[dict[str, object]] = []
@@ -183,7 +184,7 @@ def step_samples(
                 "dataset": dataset,
                 "recording_id": step["recording_id"],
                 "pair_id": None,
-                "split": recording["split"],
+                **{name: recording[name] for name in ORIGIN},
                 "video_path": recording["video_path"],
                 "start_s": step["start_s"],
                 "end_s": step["end_s"],

@@ -28,3 +28,21 @@ def test_spending_is_summed_by_stage_and_model_from_what_was_paid(provider, tmp_
     assert two["money_usd"] == 2 * (1000 * 2.0 + 100 * 10.0) / 1e6
     assert table["money_usd"][0] == table["money_usd"].max()
     assert spent(tmp_path / "none.sqlite").height == 0
+
+
+def test_stages_of_all_tasks_and_a_price_that_nobody_knows(provider, tmp_path):
+    provider.play({"kind": "text", "text": "ok", "usage": {"input_tokens": 1000, "output_tokens": 100}, "times": 0})
+    path = tmp_path / "replies.sqlite"
+    client = Client(AnthropicBackend("own-model", api_key="k", base_url=provider.url), ReplyCache(path))
+    stages = {
+        "instruct.described": "instructions",
+        "instruct.timing": "counterfactuals",
+        "propose.steps": "proposed_steps",
+        "narrate": "narrations",
+        "guide": "guide",
+    }
+    client.run([Request(task, task, {}, prompt=task) for task in stages])
+    table = spent(path)
+    assert set(table["stage"]) == set(stages.values())
+    assert table["money_usd"].null_count() == table.height
+    assert spent(path, {"own-model": Price(0.0, 0.0, 0.0, 0.0)})["money_usd"].to_list() == [0.0] * table.height

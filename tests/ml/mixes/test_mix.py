@@ -71,6 +71,9 @@ def test_what_one_dataset_holds_out_is_held_out_for_all():
     ]
     mix = build_mix("m", MixSettings(weights={"ego_comist": 1, "qicd": 1}), [samples(*rows)])
     assert dict(mix.frame.select("sample_id", "split").iter_rows()) == {"a": "validation", "b": "validation", "e": "train", "f": "train"}
+    files = {"a": None, "b": "splits.json"}  # the split of "a" was made stricter, which no file says
+    assert files.items() <= dict(mix.frame.select("sample_id", "split_file").iter_rows()).items()
+    assert dict(mix.frame.select("sample_id", "split_sha256").iter_rows())["b"] == "00ff"
     assert refusal_counts(mix) == {"test_split": 2}
 
 
