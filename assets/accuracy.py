@@ -6,11 +6,11 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 
-from assets.imported import source_of
 from assets.metadata import number, png_metadata, preview_markdown
 from assets.partitioned import Shown
 from assets.style import COUNTERFACTUALS as GROUP
 from assets.style import OWNERS, SINGLE_TAGS
+from ml.setting_sections.sources import source_of
 from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings

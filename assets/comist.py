@@ -136,7 +136,8 @@ def selection_settings(settings: PlatformSettings) -> "SelectionSettings":
     """The selection of ``ml.comist`` under the platform's settings."""
     from ml.comist.selection import SelectionSettings
 
-    return SelectionSettings(**settings.values.selection.model_dump())
+    values = settings.values
+    return SelectionSettings(**values.selection.model_dump(), few_texts=frozenset(values.sources_of_few_texts()))
 
 
 def _benchmark_texts(tables: Tables) -> list[str]:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import polars as pl
 
-from assets.imported import content_hash, import_partition, source_of
+from assets.imported import content_hash, import_partition
 from ml.benchmarks.families import DATA_TABLES, Family, parse_protocol
 from ml.llm_stages import llm_stage
 from ml.setting_sections.benchmarks import Assistant
 from ml.setting_sections.models import LLM
-from ml.setting_sections.sources import RAW_VIDEOS
+from ml.setting_sections.sources import RAW_VIDEOS, source_of
 from ml.settings import Settings
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
@@ -136,7 +136,8 @@ class Fingerprints:
 
     def counterfactuals(self, recording_id: str) -> str:
         made = self.store.version("attributes", recording_id)
-        return fingerprint(CODE_VERSIONS["counterfactuals"], made, self.llm_stage("counterfactuals"), self.settings.counterfactuals)
+        minimum_s = self.settings.minimum_timing_change_s(source_of(recording_id))
+        return fingerprint(CODE_VERSIONS["counterfactuals"], made, self.llm_stage("counterfactuals"), minimum_s)
 
     def feedback_timestamps(self, recording_id: str) -> str:
         made = [self.store.version(name, recording_id) for name in ("counterfactuals", "steps", "narrations")]
@@ -167,7 +168,7 @@ class Fingerprints:
 
     def ego_comist(self) -> str:
         inputs = [self.store.made_from(name) for name in ("comist_candidates", "validity_answers")]
-        return fingerprint(CODE_VERSIONS["ego_comist"], inputs, self.settings.selection)
+        return fingerprint(CODE_VERSIONS["ego_comist"], inputs, self.settings.selection, self.settings.sources_of_few_texts())
 
     def validity_answers(self) -> str:
         from ml.validity.answers import identity

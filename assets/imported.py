@@ -4,12 +4,8 @@ import hashlib
 
 import polars as pl
 
-from ml.setting_sections.sources import RAW_VIDEOS
+from ml.setting_sections.sources import RAW_VIDEOS, source_of
 from ml.tables.store import TableStore
-
-
-def source_of(recording_id: str) -> str:
-    return recording_id.split("/", 1)[0]
 
 
 def import_partition(recording_id: str) -> str:

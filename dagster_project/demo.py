@@ -12,7 +12,6 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from assets.fingerprints import Fingerprints
-from assets.imported import source_of
 from dagster_project import jobs
 from dagster_project.instance import prepare_instance
 from dagster_project.leaderboard_tables import show_leaderboard
@@ -21,6 +20,7 @@ from dagster_project.runs import ProgressWatch, end_dead_runs, quiet_dagster, ru
 from ml.benchmarks.families import DATA_TABLES, parse_protocol
 from ml.locks import only_one
 from ml.progress import format_seconds
+from ml.setting_sections.sources import source_of
 from ml.settings import Settings, load_settings
 from ml.tables.store import TableStore, encode_key
 from resources.partitions import partition_tags, recording_ranges

@@ -14,7 +14,7 @@ from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
 from ml.errors import InputError
 from ml.instructions.prompts import instruct_hash, propose_hash
 from ml.llm.stage import Asks, Inputs, LLMStage, Rules
-from ml.setting_sections.sources import RAW_VIDEOS
+from ml.setting_sections.sources import RAW_VIDEOS, source_of
 from ml.validity.prompts import prompt_hash as validity_prompt_hash
 from ml.vocabulary import MistakeType
 
@@ -26,7 +26,7 @@ def _attributes(inputs: Inputs, client: Asks) -> pl.DataFrame:
     about = inputs["steps"].group_by("recording_id", maintain_order=True).agg(pl.col("is_proposed").any())
     by_types: dict[tuple[MistakeType, ...], list[str]] = {}
     for recording_id, is_proposed in about.iter_rows():
-        types = inputs.settings.mistake_types(recording_id.split("/", 1)[0], is_proposed=is_proposed)
+        types = inputs.settings.mistake_types(source_of(recording_id), is_proposed=is_proposed)
         by_types.setdefault(types, []).append(recording_id)
     made = [extract_attributes(inputs["steps"].filter(pl.col("recording_id").is_in(ids)), client, types) for types, ids in by_types.items()]
     return pl.concat(made) if made else extract_attributes(inputs["steps"], client)
@@ -63,8 +63,15 @@ def _instruction_rules_hash() -> str:
 def _counterfactuals(inputs: Inputs, client: Asks) -> pl.DataFrame:
     from ml.counterfactuals.stages import make_counterfactuals
 
-    minimum_s = inputs.settings.counterfactuals.minimum_timing_change_s
-    return make_counterfactuals(inputs["attributes"], client, minimum_timing_change_s=minimum_s)
+    attributes = inputs["attributes"]
+    by_minimum: dict[float, list[str]] = {}
+    for recording_id in attributes["recording_id"].unique().sort():
+        by_minimum.setdefault(inputs.settings.minimum_timing_change_s(source_of(recording_id)), []).append(recording_id)
+    made = [
+        make_counterfactuals(attributes.filter(pl.col("recording_id").is_in(ids)), client, minimum_timing_change_s=minimum_s)
+        for minimum_s, ids in by_minimum.items()
+    ]
+    return pl.concat(made) if made else make_counterfactuals(attributes, client)
 
 
 def _feedback_timestamps(inputs: Inputs, client: Asks) -> pl.DataFrame:

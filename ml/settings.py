@@ -47,7 +47,12 @@ def _default_sources() -> dict[str, Source]:
     kitchen = Path("sample_kitchen")
     return {
         "kitchen_captaincook4d": Source(
-            kind=SourceKind.CAPTAINCOOK4D, annotations=kitchen / "captaincook4d", videos=kitchen / "captaincook4d", counterfactuals=True
+            kind=SourceKind.CAPTAINCOOK4D,
+            annotations=kitchen / "captaincook4d",
+            videos=kitchen / "captaincook4d",
+            counterfactuals=True,
+            minimum_timing_change_s=2.0,
+            few_texts=True,
         ),
         "kitchen_goalstep": Source(
             kind=SourceKind.EGO4D_GOALSTEP, annotations=kitchen / "ego4d_goalstep", videos=kitchen / "ego4d_goalstep"
@@ -183,6 +188,15 @@ class Settings(BaseSettings):
             chosen = self.all_sources().get(source)
             types = () if chosen is None else chosen.mistake_types
         return tuple(one for one in types if one in DESCRIPTIVE_MISTAKE_TYPES) if is_proposed else types
+
+    def minimum_timing_change_s(self, source: str) -> float:
+        """Smallest change of a duration in the pairs of a source."""
+        chosen = self.all_sources().get(source)
+        own = None if chosen is None else chosen.minimum_timing_change_s
+        return self.counterfactuals.minimum_timing_change_s if own is None else own
+
+    def sources_of_few_texts(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name, source in self.all_sources().items() if source.few_texts))
 
     @property
     def review_log(self) -> Path:

@@ -18,6 +18,7 @@ A pair that is rejected never counts against another one: 9 to 11 look at what i
 left open rejects nothing.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -51,9 +52,9 @@ class SelectionSettings:
     """Thresholds are cosines of the stored scores; None switches a filter off.
 
     The defaults are for real recipes, where the embedded model gives .70 to .90 to a changed verb and above .98 to a changed comma.
-    A world with few words (the sample kitchen) needs ``near_benchmark`` and ``copies_per_text`` None. ``clip_overlap`` must be that of
-    the candidates. ``balance_within`` names the columns within which opposite directions come in equal number. ``validity_check`` and
-    ``reviews``: whether pairs go that the independent check or people called invalid.
+    ``few_texts`` are sources with few sentences by nature (the sample kitchen), to which ``near_benchmark`` and ``copies_per_text`` do
+    not apply. ``clip_overlap`` must be that of the candidates. ``balance_within`` names the columns within which opposite directions come
+    in equal number. ``validity_check`` and ``reviews``: whether pairs go that the independent check or people called invalid.
     """
 
     too_close: float | None = 0.98
@@ -64,6 +65,7 @@ class SelectionSettings:
     reviews: bool = True
     balance: bool = True
     balance_within: tuple[str, ...] = ("source", "mistake_type", "split")
+    few_texts: frozenset[str] = frozenset()
     clip_overlap: float = 0.5
     split: SplitSettings = field(default_factory=SplitSettings)
     seed: int = 0
@@ -141,7 +143,8 @@ def _row_filters(settings: SelectionSettings, refused: Collection[str]) -> pl.Ex
         rules.append((alternative & (pl.col("original_similarity") >= settings.too_close), Rejection.TOO_CLOSE))
     rules.append((pl.col("benchmark_leak"), Rejection.BENCHMARK_LEAK))
     if settings.near_benchmark is not None:
-        rules.append((pl.col("benchmark_similarity").fill_null(-1.0) >= settings.near_benchmark, Rejection.NEAR_BENCHMARK))
+        is_near = pl.col("benchmark_similarity").fill_null(-1.0) >= settings.near_benchmark
+        rules.append((is_near & ~pl.col("source").is_in(list(settings.few_texts)), Rejection.NEAR_BENCHMARK))
     rules.append((pl.col("pair_id").is_in(list(refused)), Rejection.REFUSED_BY_PEOPLE))
     return pl.coalesce([pl.when(applies).then(pl.lit(reason.value)) for applies, reason in rules])
 
@@ -153,11 +156,22 @@ def _drop_duplicates(frame: pl.DataFrame, settings: SelectionSettings) -> pl.Dat
     """
     if settings.near_duplicate is None:
         return frame
-    columns = ["pair_id", "recording_id", "step_uid", "clip_start_s", "clip_end_s", "duplicate_of", "duplicate_similarity", "rejection"]
+    columns = [
+        "pair_id",
+        "source",
+        "recording_id",
+        "step_uid",
+        "clip_start_s",
+        "clip_end_s",
+        "duplicate_of",
+        "duplicate_similarity",
+        "rejection",
+    ]
     rows = {row["pair_id"]: row for row in frame.select(columns).iter_rows(named=True)}
     root: dict[str, str] = {}
     kept: defaultdict[tuple[str, str], list[Mapping[str, object]]] = defaultdict(list)  # of one chain in one recording
     copies: Counter[str] = Counter()
+    cap = math.inf if settings.copies_per_text is None else settings.copies_per_text
     out: list[str | None] = []
     for pair_id, row in rows.items():
         earlier = rows.get(row["duplicate_of"]) if (row["duplicate_similarity"] or -1.0) >= settings.near_duplicate else None
@@ -165,10 +179,10 @@ def _drop_duplicates(frame: pl.DataFrame, settings: SelectionSettings) -> pl.Dat
         if row["rejection"] is None:
             if any(_on_same_clip(row, other, settings.clip_overlap) for other in kept[chain, row["recording_id"]]):
                 row["rejection"] = Rejection.NEAR_DUPLICATE.value
-            elif settings.copies_per_text is not None and copies[chain] >= settings.copies_per_text:
+            elif row["source"] not in settings.few_texts and copies[chain] >= cap:
                 row["rejection"] = Rejection.TOO_MANY_COPIES.value
             else:
-                copies[chain] += 1
+                copies[chain] += row["source"] not in settings.few_texts
                 kept[chain, row["recording_id"]].append(row)
         out.append(row["rejection"])
     return frame.with_columns(pl.Series("rejection", out, dtype=pl.String))

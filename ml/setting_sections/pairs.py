@@ -7,8 +7,8 @@ from ml.setting_sections.values import Seed
 
 
 class Counterfactuals(Section):
-    minimum_timing_change_s: float = Field(2.0, gt=0)
-    """Smallest change of a duration. The paper uses 15 s; the sample kitchen cooks for seconds, so its default is smaller."""
+    minimum_timing_change_s: float = Field(15.0, gt=0)
+    """Smallest change of a duration, the paper's; a source may have its own, as the sample kitchen does, which cooks for seconds."""
 
 
 class Embeddings(Section):
@@ -21,11 +21,11 @@ class Selection(Section):
 
     too_close: float | None = Field(0.98, gt=0, le=1)
     """An alternative this close to its original is no mistake; changed amounts and levels are told apart by rule."""
-    near_benchmark: float | None = Field(None, gt=0, le=1)
-    """None, because the sample kitchen has few sentences; 0.95 to 0.99 suits real data."""
+    near_benchmark: float | None = Field(0.99, gt=0, le=1)
+    """A text this close to a benchmark's instruction is too near; ``few_texts`` of a source switches it off there."""
     near_duplicate: float | None = Field(0.97, gt=0, le=1)
-    copies_per_text: int | None = Field(None, ge=1)
-    """How often one pair of texts may stand on different clips; 20 suits real data."""
+    copies_per_text: int | None = Field(20, ge=1)
+    """How often one pair of texts may stand on different clips; likewise."""
     validity_check: bool = True
     """Whether a pair goes that the independent check calls no mistake, not feasible, or of another type."""
     reviews: bool = True

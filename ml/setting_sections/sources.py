@@ -28,6 +28,11 @@ DESCRIPTIVE_KINDS = (SourceKind.EGO4D_GOALSTEP, SourceKind.EGO4D_NARRATIONS, Sou
 RAW_VIDEOS = "raw_videos"
 
 
+def source_of(recording_id: str) -> str:
+    """Name of the source of a recording, the first part of its id."""
+    return recording_id.split("/", 1)[0]
+
+
 class Source(Section):
     kind: SourceKind
     """Which importer reads it."""
@@ -42,6 +47,10 @@ class Source(Section):
     mistake_types: tuple[MistakeType, ...] = MISTAKE_TYPES
     """Mistake types that its texts are detailed enough for. The default of kinds that describe instead of instruct (ego4d_goalstep,
     ego4d_narrations, egoexo4d) is preparation and technique."""
+    minimum_timing_change_s: float | None = Field(None, gt=0)
+    """Smallest change of a duration in its pairs; by default that of ``counterfactuals``."""
+    few_texts: bool = False
+    """Whether its sentences are few by nature, as in the sample kitchen: its pairs may be near a benchmark's texts and repeat others."""
     plan_set: str | None = None
     """qicd: ``main`` (the default) or ``advanced_planning``."""
     columns: dict[str, str] = Field(default_factory=dict)

@@ -155,6 +155,13 @@ def test_an_empty_variable_is_no_value(monkeypatch):
     assert load_settings().data == Path("data")
 
 
+def test_the_sample_kitchen_relaxes_for_itself_what_holds_for_every_other_source():
+    found = load_settings(sources={"cc4d": {"kind": "captaincook4d", "annotations": "/a", "counterfactuals": True}})
+    assert [found.minimum_timing_change_s(one) for one in ("kitchen_captaincook4d", "cc4d", "raw_videos")] == [2.0, 15.0, 15.0]
+    assert found.sources_of_few_texts() == ("kitchen_captaincook4d",)
+    assert (found.selection.near_benchmark, found.selection.copies_per_text) == (0.99, 20)
+
+
 def test_assistants_stand_beside_the_defaults_and_take_part_by_kind():
     found = load_settings(
         assistants={

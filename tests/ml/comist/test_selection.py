@@ -55,6 +55,16 @@ def test_the_same_text_on_many_videos_is_kept_up_to_the_cap():
     assert select(candidates(*rows), SelectionSettings(balance=False, copies_per_text=None)).rejections == {}
 
 
+def test_sources_of_few_texts_may_repeat_others_and_a_benchmark_and_take_no_place_from_them():
+    near = {"benchmark_step": "Add 2 cups of rice", "benchmark_similarity": 1.0}
+    again = {"duplicate_of": "a0", "duplicate_similarity": 1.0}
+    rows = [candidate("a0", "few/0", source="few", **near)]
+    rows += [candidate(f"a{n}", f"few/{n}", source="few", **near, **again) for n in range(1, 4)]
+    rows += [candidate(f"b{n}", f"s/{n}", **again) for n in range(3)] + [candidate("c", "s/9", **near)]
+    settings = SelectionSettings(balance=False, copies_per_text=2, few_texts=frozenset({"few"}))
+    assert reasons(select(candidates(*rows), settings)) == {"b2": Rejection.TOO_MANY_COPIES, "c": Rejection.NEAR_BENCHMARK}
+
+
 def test_copies_are_counted_along_chains_and_rejected_pairs_take_no_place():
     rows = [
         candidate("p0", "s/0", status=Status.NO_VIDEO, reason="no video"),
