@@ -7,7 +7,7 @@ from assets.fingerprints import CODE_VERSIONS, Fingerprints
 from assets.metadata import preview_markdown
 from assets.style import BENCHMARKS as GROUP
 from assets.style import OWNERS, SINGLE_TAGS
-from ml.setting_sections.sources import Source, SourceKind
+from ml.setting_sections.sources import SourceKind
 from ml.settings import Settings
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
@@ -19,10 +19,6 @@ def benchmark_data_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     return [_dialogues(settings), _clips(settings)]
 
 
-def _sources(settings: Settings, kind: SourceKind) -> dict[str, Source]:
-    return {name: source for name, source in settings.all_sources().items() if source.kind is kind}
-
-
 def _test_recordings(store: TableStore, source: str) -> pl.DataFrame:
     return store.scan("recordings").filter((pl.col("source") == source) & (pl.col("split") == "test")).collect()
 
@@ -30,7 +26,7 @@ def _test_recordings(store: TableStore, source: str) -> pl.DataFrame:
 def _dialogues(settings: Settings) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
-        deps=["recordings", *_sources(settings, SourceKind.GUIDEME)],
+        deps=["recordings", *settings.sources_of_kind(SourceKind.GUIDEME)],
         kinds={"polars", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,
@@ -43,7 +39,7 @@ def _dialogues(settings: Settings) -> dg.AssetsDefinition:
         store, values = tables.store, settings.values
         prints = Fingerprints(store, values)
         shown = []
-        for name, source in _sources(values, SourceKind.GUIDEME).items():
+        for name, source in values.sources_of_kind(SourceKind.GUIDEME).items():
             items = [item for _, item in read_items(source.annotations)]
             dialogues, turns = dialogue_tables(items, _test_recordings(store, name), name)
             store.write("benchmark_turns", turns, name, made_from=prints.benchmark_dialogues(name))
@@ -68,7 +64,7 @@ def _dialogues(settings: Settings) -> dg.AssetsDefinition:
 def _clips(settings: Settings) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
-        deps=["recordings", *_sources(settings, SourceKind.COOK_MRE)],
+        deps=["recordings", *settings.sources_of_kind(SourceKind.COOK_MRE)],
         kinds={"polars", "parquet"},
         owners=OWNERS,
         tags=SINGLE_TAGS,
@@ -81,7 +77,7 @@ def _clips(settings: Settings) -> dg.AssetsDefinition:
         store, values = tables.store, settings.values
         prints = Fingerprints(store, values)
         shown = []
-        for name, source in _sources(values, SourceKind.COOK_MRE).items():
+        for name, source in values.sources_of_kind(SourceKind.COOK_MRE).items():
             samples = read_cook_samples(source.annotations, CookColumns().renamed(source.columns))
             clips = clips_table(samples, _test_recordings(store, name), name)
             store.write("benchmark_clips", clips, name, made_from=prints.benchmark_clips(name))

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import polars as pl
 
-from assets.imported import content_hash, import_partition
+from assets.imported import content_hash, import_partition, narrating_recordings
 from ml.benchmarks.families import DATA_TABLES, Family, parse_protocol
 from ml.llm_stages import llm_stage
 from ml.setting_sections.benchmarks import Assistant
 from ml.setting_sections.models import LLM
-from ml.setting_sections.sources import RAW_VIDEOS, source_of
+from ml.setting_sections.sources import source_of
 from ml.settings import Settings
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
@@ -108,8 +108,8 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["proposed_steps"], made)
 
     def _waits_for_proposals(self, recording_id: str) -> bool:
-        is_raw = source_of(recording_id) == RAW_VIDEOS and self.settings.raw_videos.propose_steps
-        return is_raw and self.imported("imported_steps", recording_id) == "none"
+        proposes = self.settings.proposes_steps(source_of(recording_id))
+        return proposes and self.imported("imported_steps", recording_id) == "none"
 
     def _described(self, partition: str) -> frozenset[str]:
         """Recordings of an import whose source describes some of their steps."""
@@ -119,9 +119,15 @@ class Fingerprints:
         return self._describing[partition]
 
     def narrations(self, recording_id: str) -> str:
-        made = [self.store.made_from("video_probe", recording_id), self.imported("imported_narrations", recording_id)]
+        own = self.imported("imported_narrations", recording_id)
+        narrated = [own] if own != "none" else [own, *(self.imported("imported_narrations", i) for i in self._shared.get(recording_id, ()))]
+        made = [self.store.made_from("video_probe", recording_id), *narrated]
         shaping = self.settings.narration.model_dump(exclude={"max_in_flight", "budget_usd", "api_key_variable", "device"})
         return fingerprint(CODE_VERSIONS["narrations"], made, shaping, self._narrator)
+
+    @cached_property
+    def _shared(self) -> dict[str, list[str]]:
+        return narrating_recordings(self.store, self.settings)
 
     @cached_property
     def _narrator(self) -> str:

@@ -6,11 +6,13 @@ import dagster as dg
 import polars as pl
 
 from assets.fingerprints import CODE_VERSIONS, Fingerprints
-from assets.imported import imported_rows
+from assets.imported import narrations_of
 from assets.metadata import jpeg_metadata
 from assets.partitioned import fail_where_unmade, make_partitions, partition_metadata, recording_ids
 from assets.style import GPU_TAGS, OWNERS
 from assets.style import NARRATIONS as GROUP
+from ml.setting_sections.sources import SourceKind
+from ml.settings import Settings
 from ml.tables.store import TableStore, encode_key
 from ml.vocabulary import Status
 from resources.narrator import NarratorModel
@@ -22,12 +24,12 @@ PICTURED = 3  # recordings of a run, the last ones, whose partitions show frames
 CHUNK = 4  # recordings whose windows share a batch; a kill loses no more
 
 
-def narration_assets() -> list[dg.AssetsDefinition]:
+def narration_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     @dg.asset(
         partitions_def=RECORDINGS,
         backfill_policy=dg.BackfillPolicy.single_run(),
         group_name=GROUP,
-        deps=["video_probe", "recordings"],
+        deps=["video_probe", "recordings", *settings.sources_of_kind(SourceKind.EGO4D_NARRATIONS)],
         kinds={"pytorch", "parquet"},
         owners=OWNERS,
         tags=GPU_TAGS,
@@ -46,7 +48,7 @@ def narration_assets() -> list[dg.AssetsDefinition]:
         store = tables.store
 
         def make(ids: list[str]) -> dict[str, pl.DataFrame]:
-            imported = imported_rows(store, "imported_narrations", ids)
+            imported = narrations_of(store, settings.values, ids)
             wanted = []
             for identifier in ids:
                 row = store.read("recordings", identifier).row(0, named=True)

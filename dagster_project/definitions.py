@@ -41,7 +41,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     assets = [
         *source_assets(settings),
         *recording_assets(source_keys),
-        *narration_assets(),
+        *narration_assets(settings),
         *counterfactual_assets(),
         *comist_assets(),
         *validity_assets(),

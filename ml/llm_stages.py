@@ -14,7 +14,7 @@ from ml.counterfactuals.prompt_hashes import rules_hash, stage_hash
 from ml.errors import InputError
 from ml.instructions.prompts import instruct_hash, propose_hash
 from ml.llm.stage import Asks, Inputs, LLMStage, Rules
-from ml.setting_sections.sources import RAW_VIDEOS, source_of
+from ml.setting_sections.sources import source_of
 from ml.validity.prompts import prompt_hash as validity_prompt_hash
 from ml.vocabulary import MistakeType
 
@@ -39,13 +39,13 @@ def _instructions(inputs: Inputs, client: Asks) -> pl.DataFrame:
 
 
 def _proposed_steps(inputs: Inputs, client: Asks) -> pl.DataFrame:
-    """Raw videos without a recipe, where the settings want it."""
+    """Recordings without a recipe, of raw videos and of sources that only narrate, where the settings want it."""
     from ml.instructions.proposing import propose_steps
 
     known = inputs["imported_steps"]["recording_id"].unique().to_list()
-    raw = inputs["recordings"].filter((pl.col("source") == RAW_VIDEOS) & ~pl.col("recording_id").is_in(known))
-    wanted = raw if inputs.settings.raw_videos.propose_steps else raw.clear()
-    return propose_steps(wanted, inputs["narrations"], client)
+    waiting = inputs["recordings"].filter(~pl.col("recording_id").is_in(known))
+    sources = [source for source in waiting["source"].unique().to_list() if inputs.settings.proposes_steps(source)]
+    return propose_steps(waiting.filter(pl.col("source").is_in(sources)), inputs["narrations"], client)
 
 
 def _instruction_rules() -> Rules:
@@ -122,7 +122,7 @@ LLM_STAGES: Final[Mapping[str, LLMStage]] = {
         ),
         LLMStage(
             "proposed_steps",
-            "steps of raw videos without a recipe, from their narrations",
+            "steps of recordings without a recipe, from their narrations",
             ("recordings", "imported_steps", "narrations"),
             _proposed_steps,
             propose_hash,

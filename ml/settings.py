@@ -189,6 +189,16 @@ class Settings(BaseSettings):
             types = () if chosen is None else chosen.mistake_types
         return tuple(one for one in types if one in DESCRIPTIVE_MISTAKE_TYPES) if is_proposed else types
 
+    def sources_of_kind(self, kind: SourceKind) -> dict[str, Source]:
+        return {name: source for name, source in self.all_sources().items() if source.kind is kind}
+
+    def proposes_steps(self, source: str) -> bool:
+        """Whether recordings of a source that have no recipe get steps proposed from their narrations."""
+        if source == RAW_VIDEOS:
+            return self.raw_videos.propose_steps
+        chosen = self.all_sources().get(source)
+        return chosen is not None and chosen.kind is SourceKind.EGO4D_NARRATIONS and chosen.counterfactuals
+
     def minimum_timing_change_s(self, source: str) -> float:
         """Smallest change of a duration in the pairs of a source."""
         chosen = self.all_sources().get(source)

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from ml.errors import InputError
 from ml.sources.ego4d_videos import read_durations
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, overlaps, text_id
@@ -104,43 +102,6 @@ def _report_split_leaks(recordings: Iterable[Mapping[str, Any]], problems: Probl
         for other_name, theirs in by_file.items():
             if other_name != name:
                 report_split_leaks(problems, name, ours, other_name, theirs, what="videos")
-
-
-def locate_in_members(members: Sequence[Member], t_s: float) -> tuple[str, float]:
-    """Video uid and time within it of a time on the joined time line. Offsets must be known and ascend."""
-    if not members or t_s < 0:
-        raise ValueError(f"no member holds {t_s} s")
-    uid, offset_s = members[0].video_uid, 0.0
-    for member in members:
-        if member.offset_s is None:
-            raise ValueError(f"the offset of {member.video_uid} is not known")
-        if member.offset_s <= t_s:
-            uid, offset_s = member.video_uid, member.offset_s
-    return uid, t_s - offset_s
-
-
-def merge_continued(steps: pl.DataFrame) -> pl.DataFrame:
-    """Steps as done: a continued segment is merged into the step that it continues, whose end becomes the last segment's.
-
-    ``steps`` and the result have the columns of ``imported_steps``. The merged row keeps uid, start and position of its first segment;
-    substeps of the others become its substeps. A continued segment without an earlier one of its text stays a row.
-    """
-    piece = ["recording_id", "native_step_id", "_chain"]
-    chained = steps.sort("recording_id", "position", maintain_order=True).with_columns(
-        (~pl.col("is_continued")).cast(pl.Int64).cum_sum().over("recording_id", "native_step_id").alias("_chain")
-    )
-    chained = chained.with_columns(
-        pl.col("step_uid").first().over(piece).alias("_first"),
-        pl.col("end_s").max().over(piece),
-        pl.col("is_clean").all().over(piece),
-    )
-    survivors = chained.select("recording_id", parent_uid="step_uid", _survivor="_first")
-    return (
-        chained.filter(pl.col("step_uid") == pl.col("_first"))
-        .join(survivors, on=["recording_id", "parent_uid"], how="left", maintain_order="left")
-        .with_columns(parent_uid=pl.coalesce("_survivor", "parent_uid"))
-        .select(steps.columns)
-    )
 
 
 def _split(document: Record, path: Path) -> Split:

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from ml.errors import InputError
-from ml.sources.ego4d_goalstep import Member, locate_in_members, merge_continued, read_ego4d_goalstep
+from ml.sources.ego4d_goalstep import Member, read_ego4d_goalstep
 
 
 def segment(start, end, text, *, category="General: Cook", continued=False, relevant="essential", segments=None):
@@ -70,11 +70,6 @@ def test_a_group_with_known_lengths_has_offsets(write):
     assert row["status"] == "ok"
     members = [Member(**member) for member in row["members"]]
     assert members == [Member("a", 0.0), Member("b", 100.5), Member("c", 150.5)]
-    assert locate_in_members(members, 0.0) == ("a", 0.0)
-    assert locate_in_members(members, 100.5) == ("b", 0.0)
-    assert locate_in_members(members, 160.0) == ("c", 9.5)
-    with pytest.raises(ValueError):
-        locate_in_members(members, -1.0)
 
 
 @pytest.mark.parametrize(
@@ -118,28 +113,19 @@ def test_substeps_name_their_step_and_stick_out(write):
     assert source.problems["detail"].to_list() == ["1.00 s outside its step"]
 
 
-def test_continued_segments_are_one_step_when_done(write):
-    child = segment(50, 55, "flip", segments=None)
+def test_a_continued_segment_says_so_and_one_that_continues_nothing_is_told(write):
     segments = [
         segment(1, 10, "fry the chicken", segments=[]),
-        segment(12, 20, "set the table", segments=[]),
         segment(30, 40, "Fry the chicken", continued=True, segments=[]),
-        segment(49, 60, "fry the chicken", continued=True, segments=[child]),
-        segment(70, 80, "fry the chicken", segments=[]),
         segment(90, 95, "serve", continued=True, segments=[]),
     ]
-    source = read(write([video("u", segments), video("v", segments)]))
-    assert source.steps.height == 14
-    merged = merge_continued(source.steps).filter(recording_id="gs/u")
-    assert merged.select("instruction", "start_s", "end_s").rows() == [
-        ("fry the chicken", 1.0, 60.0),
-        ("set the table", 12.0, 20.0),
-        ("flip", 50.0, 55.0),
-        ("fry the chicken", 70.0, 80.0),
-        ("serve", 90.0, 95.0),
+    source = read(write([video("u", segments)]))
+    assert source.steps.select("instruction", "is_continued", "occurrence").rows() == [
+        ("fry the chicken", False, 0),
+        ("Fry the chicken", True, 1),
+        ("serve", True, 0),
     ]
-    assert merged.filter(instruction="flip")["parent_uid"].to_list() == merged.filter(start_s=1.0)["step_uid"].to_list()
-    assert source.problems.filter(kind="continues_nothing").height == 2
+    assert source.problems.filter(kind="continues_nothing").height == 1
 
 
 def test_test_split_has_texts_without_times(write):
