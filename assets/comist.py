@@ -65,11 +65,12 @@ def comist_assets() -> list[dg.AssetsDefinition]:
     ) -> dg.MaterializeResult:
         """Every counterfactual with every score and verdict that a filter may use; no threshold is applied here."""
         from ml.comist.candidates import build_candidates, candidate_texts
-        from ml.comist.leaks import benchmark_leaks
+        from ml.comist.leaks import benchmark_leaks, sources_that_share
         from ml.comist.similarity_figure import similarity_figure
 
         store = tables.store
         made = Fingerprints(store, settings.values).comist_candidates()
+        kinds = {name: source.kind.value for name, source in settings.values.all_sources().items()}
         pairs, recordings = store.scan("counterfactuals").collect(), store.scan("recordings").collect()
         candidates = build_candidates(
             pairs,
@@ -78,7 +79,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
             _benchmark_texts(tables),
             text_vectors.open().read(candidate_texts(pairs, _benchmark_texts(tables))),
             checks=store.scan("validity_check").collect(),
-            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), recordings),
+            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), recordings, sources_that_share(kinds)),
         )
         store.write("comist_candidates", candidates, made_from=made)
         counts = candidates.group_by("status").len().sort("len", "status", descending=[True, False])

@@ -1,6 +1,6 @@
 """Which benchmark steps lie on videos that training pairs come from. What is done about it is the matter of ``selection``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -8,13 +8,16 @@ import polars as pl
 SHARED_VIDEOS: Mapping[str, str] = {"qicd": "captaincook4d"}
 
 
-def benchmark_leaks(
-    benchmark_steps: pl.DataFrame, recordings: pl.DataFrame, shared_videos: Mapping[str, str] = SHARED_VIDEOS
-) -> pl.DataFrame:
+def sources_that_share(kinds: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(guest, home) of sources by name, of which the guest's kind annotates the videos of the home's."""
+    return [(guest, home) for guest, of in kinds.items() for home, kind in kinds.items() if SHARED_VIDEOS.get(of) == kind]
+
+
+def benchmark_leaks(benchmark_steps: pl.DataFrame, recordings: pl.DataFrame, shared: Iterable[tuple[str, str]] = ()) -> pl.DataFrame:
     """Benchmark instructions by the training recording that shows the same video: columns recording_id, instruction.
 
-    The same video means the same recording id, the same video file, or a source of ``shared_videos`` whose native id (the recording id
-    after its first slash) names a recording of the source it maps to.
+    The same video means the same recording id, the same video file, or the same native id (the recording id after its first slash) in
+    two sources (guest, home) of ``shared``.
     """
     steps = benchmark_steps.select("recording_id", "video_path", "instruction").unique()
     aliases = pl.concat(
@@ -24,7 +27,7 @@ def benchmark_leaks(
                 recordings.filter(pl.col("source") == home).select(
                     (pl.lit(f"{guest}/") + pl.col("native_id")).alias("seen_as"), "recording_id"
                 )
-                for guest, home in shared_videos.items()
+                for guest, home in shared
             ),
         ]
     ).unique()

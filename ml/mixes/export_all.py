@@ -13,8 +13,10 @@ from ml.errors import InputError
 from ml.mixes.chat_exports import check_llama_factory, check_ms_swift, check_qwen, export_llama_factory, export_ms_swift, export_qwen
 from ml.mixes.exports import export_dataset_folder, export_jsonl, export_parquet
 from ml.mixes.qicd_export import check_qicd, export_qicd
+from ml.sources.qicd import read_qicd
 from ml.tables.declarations.training import TRAINING_MIX
 from ml.video.clips import cut_clip
+from ml.vocabulary import MessageKind
 
 Check = Callable[[Iterable[Mapping[str, object]]], Any]
 
@@ -116,8 +118,10 @@ def read_back(layout: Layout, folder: Path) -> int:
         case Layout.DATASETS:
             return sum(TRAINING_MIX.check(part).height for part in read_dataset_folder(folder).values())
         case Layout.QICD:
-            frames = (pl.read_parquet(path) for path in sorted((folder / "main").glob("*.parquet")))
-            return sum(check_qicd(rows.iter_rows(named=True)) for rows in frames)
+            rows = pl.concat([pl.read_parquet(path) for path in sorted((folder / "main").glob("*.parquet"))])
+            imported = read_qicd(folder, None, source="export").messages
+            found = imported.filter(pl.col("kind") == MessageKind.INSTRUCTION).height
+            return min(found, check_qicd(rows.iter_rows(named=True)))
         case Layout.MS_SWIFT:
             return _checked(folder.glob("*.jsonl"), check_ms_swift)
         case Layout.LLAMA_FACTORY:

@@ -1,12 +1,13 @@
-"""A mix in QICD's message layout: one row per sample with parallel arrays (dataset-formats, section 5). Reading QICD: ``ml.sources``."""
+"""A mix in QICD's message layout (dataset-formats, section 5): a row is a sample, which is a take of its video. Reading QICD: ``ml.sources``."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from ml.errors import InputError
-from ml.mixes.exports import write_frame
+from ml.mixes.exports import write_frame, write_text
 from ml.tables.declarations.training import TRAINING_MIX
 from ml.vocabulary import MessageKind, MistakeType
 
@@ -18,9 +19,15 @@ FINISH_TEXT = "You have finished all the steps."
 MISTAKES = {kind: f"feedback_action_aligned_mistake_{kind}_error" for kind in MistakeType}
 TYPES = {INSTRUCTION, SUCCESS, UNALIGNED, FINISH, *MISTAKES.values()}
 _TIES = {**dict.fromkeys([UNALIGNED, *MISTAKES.values()], 0), SUCCESS: 1, FINISH: 2, INSTRUCTION: 3}
+CARD = """# Training mix in QICD's message layout
+
+A row is one take: an instruction at its start and what the assistant should say, with times in seconds of the whole video. Takes of one
+video may overlap and disagree, since a changed instruction stands beside the original one; `video` names the video of a take.
+"""
 SCHEMA = pl.Schema(
     {
         "video_id": pl.String(),
+        "video": pl.String(),
         "sample_id": pl.String(),
         "activity_name": pl.String(),
         "output_texts": pl.List(pl.String()),
@@ -33,11 +40,16 @@ SCHEMA = pl.Schema(
 
 
 def qicd_rows(frame: pl.DataFrame, activities: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Rows of ``SCHEMA`` from a ``training_mix``. ``video_id`` is the recording's native id; ``activities`` gives names by recording id.
+    """Rows of ``SCHEMA`` from a ``training_mix``. ``video`` is the recording's native id; ``activities`` gives names by recording id.
 
-    Each row ends with a closing message at the clip's end: the dataset's own loader gives out a segment only when something closes it.
+    The layout has one row per ``video_id``, and samples of one recording overlap: each is a take of its own, ``<native id>~<number>``
+    (a recording with one sample keeps its id). Each row ends with a closing message at the clip's end: the dataset's own loader gives out
+    a segment only when something closes it.
     """
     rows = []
+    takes = frame.group_by("recording_id").len()
+    several = set(takes.filter(pl.col("len") > 1)["recording_id"])
+    taken: Counter[str] = Counter()
     for sample in TRAINING_MIX.check(frame).iter_rows(named=True):
         mistake = MISTAKES[MistakeType(sample["mistake_type"])] if sample["mistake_type"] else UNALIGNED
         said = [
@@ -48,11 +60,15 @@ def qicd_rows(frame: pl.DataFrame, activities: Mapping[str, str] | None = None) 
         said.sort(key=lambda message: (message[0], _TIES[message[1]]))
         closing = max([sample["end_s"], *(t_s for t_s, _, _ in said)])
         timeline = [(sample["start_s"], INSTRUCTION, sample["instruction"]), *said, (closing, FINISH, FINISH_TEXT)]
+        recording_id = sample["recording_id"]
+        native_id = recording_id.split("/", 1)[-1]
+        taken[recording_id] += 1
         rows.append(
             {
-                "video_id": sample["recording_id"].split("/", 1)[-1],
+                "video_id": f"{native_id}~{taken[recording_id]}" if recording_id in several else native_id,
+                "video": native_id,
                 "sample_id": sample["sample_id"],
-                "activity_name": (activities or {}).get(sample["recording_id"]),
+                "activity_name": (activities or {}).get(recording_id),
                 "output_texts": [text for _, _, text in timeline],
                 "output_timestamps": [t_s for t_s, _, _ in timeline],
                 "output_types": [kind for _, kind, _ in timeline],
@@ -64,29 +80,36 @@ def qicd_rows(frame: pl.DataFrame, activities: Mapping[str, str] | None = None) 
 
 
 def export_qicd(frame: pl.DataFrame, folder: Path, activities: Mapping[str, str] | None = None) -> list[Path]:
-    """``main/<split>-00000-of-00001.parquet`` below ``folder``, checked; the files."""
+    """``main/<split>-00000-of-00001.parquet`` below ``folder`` and a card with the configuration ``main``; the data files, checked."""
     paths = []
-    for split in sorted(frame["split"].unique()):
-        rows = qicd_rows(frame.filter(pl.col("split") == split), activities)
-        check_qicd(rows.iter_rows(named=True))
+    every = qicd_rows(frame, activities)
+    check_qicd(every.iter_rows(named=True))
+    split_of = dict(frame.select("sample_id", "split").iter_rows())
+    splits = pl.Series([split_of[sample_id] for sample_id in every["sample_id"]], dtype=pl.String)
+    for split in sorted(splits.unique()):
         paths.append(folder / "main" / f"{split}-00000-of-00001.parquet")
-        write_frame(paths[-1], rows)
+        write_frame(paths[-1], every.filter(splits == split))
+    files = "\n".join(f"  - split: {path.name.split('-', 1)[0]}\n    path: main/{path.name}" for path in paths)
+    write_text(folder / "README.md", f"---\nconfigs:\n- config_name: main\n  data_files:\n{files}\n---\n\n{CARD}")
     return paths
 
 
 def check_qicd(rows: Iterable[Mapping[str, Sequence[object]]]) -> int:
     """Number of segments that QICD's loader would give out. ``InputError`` for a row that breaks the layout's rules.
 
-    Rules: parallel arrays of one length; known types; the first message an instruction; times ascend; at one time feedback before success
-    before the next instruction; every segment answered, and closed by an instruction or the closing message.
+    Rules: one row per video id; parallel arrays of one length; known types; the first message an instruction; times ascend; at one time
+    feedback before success before the next instruction; every segment answered, and closed by an instruction or the closing message.
     """
     segments = 0
+    seen: set[str] = set()
     for row in rows:
         record = str(row["video_id"])
         texts, times, types = row["output_texts"], [float(str(t)) for t in row["output_timestamps"]], [str(t) for t in row["output_types"]]
         lengths = {len(row[name]) for name in ("output_texts", "output_timestamps", "output_types", "remaining_plan")}
         problem = None
-        if len(lengths) != 1 or not texts:
+        if record in seen:
+            problem = "the video id stands in two rows"
+        elif len(lengths) != 1 or not texts:
             problem = f"arrays of lengths {sorted(lengths)}"
         elif unknown := sorted(set(types) - TYPES):
             problem = f"unknown type {unknown[0]!r}"
@@ -98,6 +121,7 @@ def check_qicd(rows: Iterable[Mapping[str, Sequence[object]]]) -> int:
             problem = _order_problem(times, types)
         if problem:
             raise InputError(problem, record=record)
+        seen.add(record)
         segments += types.count(INSTRUCTION)
     return segments
 

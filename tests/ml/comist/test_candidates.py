@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ml.comist.candidates import CandidateSettings, build_candidates, candidate_texts
-from ml.comist.leaks import benchmark_leaks
+from ml.comist.leaks import benchmark_leaks, sources_that_share
 from ml.embeddings.encoder import TextEncoder
 from ml.embeddings.vectors import TextVectors
 from ml.errors import InputError
@@ -134,7 +134,9 @@ def test_leaks_are_found_by_id_by_file_and_by_shared_videos():
             )
         ]
     )
-    assert benchmark_leaks(steps, known).rows() == [
+    shared = sources_that_share({"captaincook4d": "captaincook4d", "qicd": "qicd", "goalstep": "ego4d_goalstep"})
+    assert shared == [("qicd", "captaincook4d")]
+    assert benchmark_leaks(steps, known, shared).rows() == [
         ("captaincook4d/8_16", "Add salt"),
         ("raw_videos/x", "Add milk"),
         ("raw_videos/y", "Add oil"),

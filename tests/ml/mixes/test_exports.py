@@ -78,6 +78,22 @@ def test_qicd_layout_is_read_back_by_the_importer(frame, tmp_path):
     assert kinds == ["instruction", "feedback", "success", "finish"]
 
 
+def test_several_samples_of_a_video_are_takes_of_their_own_in_the_qicd_layout(tmp_path):
+    common = {"recording_id": "ego_comist/8_16", "video_path": "/videos/8_16.mp4"}
+    rows = [sample("p/clean", messages=[SUCCESS], mistake_type=None, **common), sample("p/counterfactual", **common), sample("q")]
+    mixed = build_mix("m", MixSettings(weights={"ego_comist": 1.0}), [samples(*rows)]).frame
+    export_qicd(mixed, tmp_path)
+    got = read_qicd(tmp_path, None, source="x")
+    assert sorted(got.recordings["native_id"]) == ["8_16~1", "8_16~2", "q"]
+    written = pl.read_parquet(tmp_path / "main" / "*.parquet")
+    assert dict(written.select("video_id", "video").iter_rows()) == {"8_16~1": "8_16", "8_16~2": "8_16", "q": "q"}
+    card = yaml.safe_load((tmp_path / "README.md").read_text().split("---")[1])["configs"]
+    assert [entry["config_name"] for entry in card] == ["main"]
+    assert [len(list(tmp_path.glob(part["path"]))) for part in card[0]["data_files"]] == [1]
+    with pytest.raises(InputError, match="stands in two rows"):
+        check_qicd([*qicd_rows(mixed).iter_rows(named=True), *qicd_rows(mixed).iter_rows(named=True)])
+
+
 def test_rows_that_break_the_qicd_rules_are_named(frame):
     good = qicd_rows(frame).row(0, named=True)
     assert check_qicd([good]) == 1
