@@ -1,4 +1,4 @@
-"""A mix in QICD's message layout (dataset-formats, section 5): a row is a sample, which is a take of its video. Reading QICD: ``ml.sources``."""
+"""A mix in QICD's message layout (dataset-formats, section 5): a row is a sample, a take of its video. Reading QICD: ``ml.sources``."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
