@@ -1,14 +1,18 @@
 """LoRA on the language model: where it goes, how it is written and read back, and checks that it is really there."""
 
 import json
+import os
+import shutil
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from torch import nn
 
 from ml.errors import InputError
+from ml.sources.reading import file_sha256
 from ml.streaming.head import SpeakHead
 from ml.streaming.model import StreamingModel
 
@@ -19,6 +23,7 @@ TARGET_MODULES = (
 )
 ADAPTER_FILE = "adapter_model.safetensors"
 HEAD_FILE = "speak_head.safetensors"
+_ADAPTER = "adapter_sha256"
 
 
 def _wrapped(network: Any, config: Any) -> Any:
@@ -52,21 +57,31 @@ def untouched_matrices(network: nn.Module) -> list[str]:
 
 
 def write_adapter(model: StreamingModel, head: SpeakHead, folder: Path) -> None:
-    """Adapter in peft's layout with the head beside it."""
+    """Adapter in peft's layout with the head beside it, which names the adapter that it was tuned with. Each file is whole or the old one."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".adapter.*"):  # of a run that was killed here
+        shutil.rmtree(left, ignore_errors=True)
     network: Any = model.network
-    network.save_pretrained(folder)
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}, folder / HEAD_FILE)
+    with TemporaryDirectory(prefix=".adapter.", dir=folder) as name:
+        written = Path(name)
+        network.save_pretrained(written)
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}
+        save_file(tensors, written / HEAD_FILE, metadata={_ADAPTER: file_sha256(written / ADAPTER_FILE)})
+        for path in sorted(written.iterdir()):
+            os.replace(path, folder / path.name)
 
 
 def read_adapter(model: StreamingModel, folder: Path, *, merge: bool = True) -> tuple[StreamingModel, SpeakHead]:
-    """The adapter and head of ``folder`` on ``model``. Raises InputError when keys of the adapter and the model do not match one to one.
+    """The adapter and head of ``folder`` on ``model``.
+
+    Raises InputError when keys of the adapter and the model do not match one to one, and for a head that was tuned with another adapter.
 
     ``merge`` folds the adapter into the weights (the same outputs, faster).
     """
     from peft import LoraConfig, get_peft_model_state_dict, set_peft_model_state_dict
+    from safetensors import safe_open
     from safetensors.torch import load_file
 
     for name in (ADAPTER_FILE, HEAD_FILE, "adapter_config.json"):
@@ -85,6 +100,12 @@ def read_adapter(model: StreamingModel, folder: Path, *, merge: bool = True) -> 
             remedy="Load it on the base it was tuned from",
         )
     set_peft_model_state_dict(network, stored)
+    with safe_open(folder / HEAD_FILE, "pt") as file:
+        tuned_with = (file.metadata() or {}).get(_ADAPTER)
+    if tuned_with is not None and tuned_with != file_sha256(folder / ADAPTER_FILE):
+        raise InputError(
+            "head and adapter are of two tunings", file=folder, remedy="The later one was killed: materialize checkpoint again"
+        )
     head = SpeakHead(model.hidden_size)
     head.load_state_dict(load_file(folder / HEAD_FILE))
     merged: nn.Module = network.merge_and_unload() if merge else network

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ml.errors import InputError
+from ml.streaming.adapter import THRESHOLDS_FILE
 from ml.streaming.batch_runtime import StepStream, block_probabilities
 from ml.streaming.features import FeatureCache
 from ml.streaming.runtime import SpeakingModel
@@ -16,7 +17,6 @@ from ml.streaming.settings import Thresholds
 from ml.streaming.streams import StreamVoice
 from ml.vocabulary import MessageKind
 
-THRESHOLDS_FILE = "thresholds.json"
 GRID = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)
 FALSE_SUCCESS_PENALTY = 0.5
 
@@ -132,6 +132,8 @@ def write_thresholds(folder: Path, thresholds: Thresholds, score: FirstMessageSc
 def read_thresholds(folder: Path) -> Thresholds:
     path = folder / THRESHOLDS_FILE
     if not path.exists():
-        raise InputError("the checkpoint has no thresholds", file=path, remedy="Pick them on validation samples")
+        raise InputError(
+            "the checkpoint has no thresholds", file=path, remedy="Materialize checkpoint again: a kill came between its weights and them"
+        )
     stored = json.loads(path.read_text(encoding="utf-8"))
     return Thresholds(float(stored["feedback"]), float(stored["success"]))

@@ -169,6 +169,16 @@ def test_an_adapter_that_does_not_match_is_refused(tuned, make_model, spoil):
         read_adapter(make_model(), path.parent)
 
 
+def test_a_head_beside_the_adapter_of_another_tuning_is_refused(tuned, make_model):
+    from safetensors.torch import load_file, save_file
+
+    path = tuned[1].folder / ADAPTER_FILE
+    save_file({name: tensor + 1 for name, tensor in load_file(path).items()}, path)  # as a kill between the two files would leave it
+    with pytest.raises(InputError, match="of two tunings"):
+        read_adapter(make_model(), path.parent)
+    assert not list(path.parent.glob(".*"))
+
+
 def test_a_checkpoint_without_its_head_is_refused(tuned, make_model):
     (tuned[1].folder / HEAD_FILE).unlink()
     with pytest.raises(InputError, match=f"{HEAD_FILE} is missing"):
