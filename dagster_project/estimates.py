@@ -62,15 +62,17 @@ def chosen_recordings(store: TableStore, settings: Settings, pattern: str | None
 
 
 class DryRuns:
-    """Dry runs of stages one after another: a stage that is due reads what the stages before it would make."""
+    """Dry runs of stages one after another: a stage that is due reads what the stages before it would make.
+
+    ``chosen`` are language models to suppose, by stage: what another one made is due.
+    """
 
     def __init__(self, store: TableStore, settings: Settings, recordings: Sequence[str], chosen: Mapping[str, LLM] | None = None) -> None:
-        self._store, self._settings, self._recordings, self._chosen = store, settings, list(recordings), chosen or {}
+        stages = settings.stages.model_copy(update=dict(chosen or {}))
+        self._settings = settings.model_copy(update={"stages": stages})
+        self._store, self._recordings = store, list(recordings)
         self._made: dict[str, pl.DataFrame] = {}
         self._due: dict[str, set[str]] = {}
-
-    def settings_of(self, stage: LLMStage) -> LLM:
-        return self._chosen.get(stage.name, stage.settings(self._settings))
 
     def due(self, name: str) -> set[str]:
         """Recordings that a run of the stage would make."""
@@ -86,7 +88,7 @@ class DryRuns:
         """The stage over what is due, or over ``only`` whether due or not."""
         stage = LLM_STAGES[name]
         ids = [one for one in self._recordings if one in (self.due(name) if only is None else only)]
-        chosen = self.settings_of(stage)
+        chosen = stage.settings(self._settings)
         cache = reply_cache(self._settings.data)
         client = open_client(chosen, cache if cache.path.exists() else None, self._settings, stage.rules(), needs_key=False)
         made, questions = dry_run(stage, self.inputs(stage, ids), client)
@@ -107,7 +109,7 @@ class DryRuns:
         return Inputs(tables, self._settings)
 
     def estimate(self, name: str) -> StageEstimate:
-        chosen = self.settings_of(LLM_STAGES[name])
+        chosen = LLM_STAGES[name].settings(self._settings)
         _, questions = self.run(name)
         found = estimate(questions.asked, questions.client, is_batch=chosen.batch, guesses=questions.stood_in)
         return StageEstimate(name, questions.model, chosen.batch, len(self.due(name)), found, len({one.key for one in questions.asked}))

@@ -14,7 +14,7 @@ from ml.errors import InputError
 from ml.llm_stages import LLM_STAGES
 from ml.settings import load_settings
 from ml.tables.declarations.recordings import RECORDINGS, VIDEO_PROBE
-from tests.llm_graph import ROOT, LLMGraph
+from tests.llm_graph import ROOT, STAGES, LLMGraph
 
 NONE = {"kind": "text", "text": "None", "times": 0}
 STEPS = ("Slice the carrot.", "Add 3 scoops of cocoa to the bowl.")
@@ -76,6 +76,15 @@ def test_an_estimate_may_suppose_another_model_and_the_batch_interface(llm_graph
     table = run("estimate", "all", "--backend", "openai", "--model", "unheard-of")
     assert "unheard-of: instructions" in table
     assert "?" in table  # its price is unknown
+
+
+def test_a_stage_that_another_model_made_is_due_where_one_is_supposed(llm_graph: LLMGraph):
+    llm_graph.record(*STEPS)
+    assert llm_graph.run(*STAGES).success  # by the rules
+    assert estimates("attributes")["attributes"]["due"] == 0
+    found = estimates("all", "--backend", "anthropic", "--model", "claude-opus-5")
+    assert (found["attributes"]["due"], found["attributes"]["found"]["calls"]) == (1, 10)
+    assert all(found[stage]["due"] == 1 and found[stage]["found"]["calls"] > 0 for stage in STAGES[:3])
 
 
 def test_narrating_by_a_served_model_is_estimated_without_decoding_a_video(llm_graph: LLMGraph, monkeypatch: pytest.MonkeyPatch):
