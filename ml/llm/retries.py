@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Seconds throughout. ``total_s`` bounds one request from its first attempt, waits included."""
+    """Seconds throughout. ``total_s`` bounds one request's attempts and the waits after them; waiting for a rate to allow it is apart."""
 
     first_s: float = 0.5
     cap_s: float = 30.0
@@ -26,7 +26,7 @@ class RetryPolicy:
             return None
         backoff = min(self.cap_s, self.first_s * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         wait = backoff if retry_after_s is None else max(retry_after_s * random.uniform(1.0, 1.1), min(backoff, self.first_s))
-        return wait if elapsed_s + wait <= self.total_s else None
+        return wait if elapsed_s + wait < self.total_s else None
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -88,18 +88,21 @@ class Sender:
             warm.set()
 
     async def _attempts(self, request: Request, *, cache_prefix: bool) -> Answer | None:
-        began = time.monotonic()
         price = self._price or FREE
         worst = price.worst(ceiling(request, self.backend.image_limits), request.max_tokens)
         size = input_tokens(request, self.backend.image_limits)
-        retries = 0
+        retries, used_s = 0, 0.0
         while self.stopped is None:
             ticket = await self._pacer.enter(size, request.max_tokens)
+            if self.stopped is not None:
+                return None
             hold = self._budget.hold(worst)
             if isinstance(hold, str):
                 return Answer(Status.OVER_BUDGET, None, hold, Usage(retries=retries), self.backend.model)
+            began = time.monotonic()  # not before: a place in the queue is no time of the request's own
+            timeout_s = min(self._limits.timeout_s, self._retry.total_s - used_s)
             try:
-                answer = await self.backend.call(request, cache_prefix=cache_prefix, timeout_s=self._limits.timeout_s)
+                answer = await self.backend.call(request, cache_prefix=cache_prefix, timeout_s=timeout_s)
             except CallError as error:
                 if error.maybe_paid:
                     self._budget.settle_uncertain(hold)
@@ -107,20 +110,20 @@ class Sender:
                     self._budget.settle(hold, 0.0)
                 self._pacer.observe(error.headers, ticket)
                 left_s = self._contact_left_s(error)
-                if error.fatal or left_s <= 0:
-                    self.stopped = StopError(
-                        error.reason, record=self.backend.model, remedy="Mend this and run again; paid replies are kept"
-                    )
+                used_s += time.monotonic() - began
+                if (stop := self._reason_to_stop(error, left_s)) is not None:
+                    self.stopped = stop
                     return None
-                elapsed = time.monotonic() - began
-                wait = self._retry.wait_s(retries + 1, error.retry_after_s, elapsed) if error.retryable else None
-                if wait is None:
-                    tries = f" after {retries + 1} attempts in {elapsed:.1f} s" if error.retryable else ""
-                    return Answer(Status.ERROR, None, error.reason + tries, Usage(retries=retries), self.backend.model)
                 if error.rate_limited and error.retry_after_s is not None:
                     self._pacer.close_for(error.retry_after_s)
+                wait = self._retry.wait_s(retries + 1, error.retry_after_s, used_s) if error.retryable else None
+                if wait is None:
+                    tries = f" after {retries + 1} attempts in {used_s:.1f} s" if error.retryable else ""
+                    return Answer(Status.ERROR, None, error.reason + tries, Usage(retries=retries), self.backend.model)
                 retries += 1
-                await asyncio.sleep(min(wait, left_s))
+                wait = min(wait, left_s)
+                used_s += wait
+                await asyncio.sleep(wait)
                 continue
             except BaseException:
                 self._budget.settle_uncertain(hold)
@@ -133,6 +136,19 @@ class Sender:
             else:
                 self._budget.settle(hold, money)
             return replace(answer, usage=replace(answer.usage, money_usd=money, calls=1, retries=retries))
+        return None
+
+    def _reason_to_stop(self, error: CallError, contact_left_s: float) -> StopError | None:
+        """What every other call would meet alike."""
+        if error.fatal or contact_left_s <= 0:
+            return StopError(error.reason, record=self.backend.model, remedy="Mend this and run again; paid replies are kept")
+        wait_s = error.retry_after_s
+        if error.rate_limited and wait_s is not None and wait_s > self._retry.total_s:
+            return StopError(
+                f"the server asks to wait {wait_s:.0f} s, longer than retry_total_s = {self._retry.total_s:g} s ({error.reason})",
+                record=self.backend.model,
+                remedy="Run again after that time, or raise retry_total_s; paid replies are kept",
+            )
         return None
 
     def _contact_left_s(self, error: CallError) -> float:

@@ -82,7 +82,10 @@ class LLM(Section):
     retry_attempts: int = Field(10, ge=1)
     """Attempts of one call in all."""
     retry_total_s: float = Field(300.0, gt=0)
-    """Time that one call may take, waits and attempts together, before it is an error."""
+    """Time that one call may take, its attempts and the waits after them together, before it is an error.
+
+    Waiting for a rate to allow it is apart. A server that asks to wait longer stops the run.
+    """
     budget_usd: float | None = Field(None, gt=0)
     """A run stops before the call that would pass it."""
     budget_calls: int | None = Field(None, gt=0)

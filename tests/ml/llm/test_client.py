@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from ml.errors import InputError
+from ml.errors import InputError, StopError
 from ml.llm.backends.anthropic_backend import AnthropicBackend
 from ml.llm.backends.openai_backend import OpenAIBackend
 from ml.llm.backends.rules import RulesBackend
@@ -188,7 +188,7 @@ def test_retry_after_is_honoured_and_closes_the_door_for_all(provider: Provider)
 
 
 def test_retries_end_with_the_total_time_or_the_attempts(provider: Provider, backend: AnthropicBackend | OpenAIBackend):
-    provider.play({"kind": "status", "status": 429, "headers": {"retry-after": "30"}, "times": 0})
+    provider.play({"kind": "status", "status": 503, "headers": {"retry-after": "30"}, "times": 0})
     began = time.monotonic()
     reply = Client(backend, retry=RetryPolicy(total_s=1.0)).run([ask("q")])[0]
     assert (reply.status, len(provider.calls())) == (Status.ERROR, 1)
@@ -198,6 +198,39 @@ def test_retries_end_with_the_total_time_or_the_attempts(provider: Provider, bac
     assert (reply.status, reply.usage.retries, len(provider.calls())) == (Status.ERROR, 2, 3)
     assert reply.reason is not None
     assert "after 3 attempts" in reply.reason
+
+
+def test_a_wait_longer_than_the_total_time_stops_the_run(provider: Provider, backend: AnthropicBackend | OpenAIBackend):
+    provider.play({"kind": "status", "status": 429, "headers": {"retry-after": "400"}, "times": 0})
+    began = time.monotonic()
+    with pytest.raises(StopError, match=r"the server asks to wait 400 s, longer than retry_total_s = 300 s .*Run again after that time"):
+        Client(backend, limits=Limits(in_flight=1)).run([ask("q1"), ask("q2")])
+    assert time.monotonic() - began < 20
+    assert len(provider.calls()) == 1
+
+
+def test_a_wait_that_is_too_long_for_one_call_holds_back_the_others(provider: Provider):
+    provider.play({"kind": "status", "status": 429, "when": "q1", "headers": {"retry-after": "0.7"}, "times": 2})
+    replies = Client(claude(provider), limits=Limits(in_flight=1), retry=RetryPolicy(total_s=1.0)).run([ask("q1"), ask("q2")])
+    assert [reply.status for reply in replies] == [Status.ERROR, Status.OK]
+    times = [call["at_s"] for call in provider.calls()]
+    assert len(times) == 3
+    assert times[2] - times[1] >= 0.7
+
+
+def test_waiting_for_a_rate_is_no_time_of_the_call(provider: Provider):
+    provider.play(*({"kind": "status", "status": 500, "when": f'"q{place}"'} for place in range(7)))
+    limits = Limits(in_flight=16, requests_per_minute=60.0)  # six at once, then one a second
+    replies = Client(claude(provider), limits=limits, retry=RetryPolicy(first_s=0.01, total_s=1.5)).run([ask(f"q{n}") for n in range(7)])
+    assert [reply.text for reply in replies] == [f"echo q{n}" for n in range(7)]
+
+
+def test_an_attempt_may_take_no_longer_than_the_total_time(provider: Provider, backend: AnthropicBackend | OpenAIBackend):
+    provider.play({"kind": "hang", "times": 0})
+    began = time.monotonic()
+    reply = Client(backend, limits=Limits(timeout_s=60.0), retry=RetryPolicy(total_s=1.0)).run([ask("q")])[0]
+    assert (reply.status, len(provider.calls())) == (Status.ERROR, 1)
+    assert time.monotonic() - began < 30
 
 
 def test_a_lost_connection_and_a_timeout_are_retried_and_count_as_maybe_paid(provider: Provider, backend: AnthropicBackend | OpenAIBackend):
