@@ -22,7 +22,7 @@ from ml.llm.stage import LLMStage
 from ml.llm_stages import llm_stage
 from ml.setting_sections.models import LLMBackend
 from ml.settings import Settings
-from ml.tables.store import TableStore
+from ml.tables.store import TableStore, encode_key
 from ml.vocabulary import FAILED, Status
 from resources.llm import LanguageModels, open_client, spend_metadata
 from resources.partitions import RECORDINGS
@@ -78,7 +78,8 @@ def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str, t
     ) -> Iterator[dg.MaterializeResult]:
         values, store = settings.values, tables.store
         chosen, made_from, ids = stage.settings(values), getattr(Fingerprints(store, values), name), recording_ids(context)
-        again = failed_recordings(store, name, ids) if config.retry_failed else set()
+        asked_again = ids if config.retry_failed else _waiting(llm, name, ids)
+        again = failed_recordings(store, name, asked_again) if asked_again else set()
         told: dict[str, Shown] = {}
         if config.dry_run or chosen.backend is not LLMBackend.RULES:
             due = [identifier for identifier in ids if identifier in again or store.made_from(name, identifier) != made_from(identifier)]
@@ -110,6 +111,16 @@ def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str, t
         yield dg.MaterializeResult(metadata={**partition_metadata(context, tables, name, tally), **told})
 
     return made
+
+
+def _waiting(llm: LanguageModels, name: str, ids: Sequence[str]) -> list[str]:
+    """Recordings that a run of this stage waited for. Where that run asked again for failed rows, they are still there and look current."""
+    from ml.llm.batch_book import waiting_partitions
+
+    if not llm.cache.path.exists():
+        return []
+    waiting = waiting_partitions(llm.cache, name)
+    return [identifier for identifier in ids if encode_key(identifier) in waiting]
 
 
 def failed_recordings(store: TableStore, name: str, ids: Sequence[str]) -> set[str]:

@@ -102,6 +102,9 @@ def retry_failed(stage: Stage, recordings: Recordings = None) -> None:
         if not outcome.success:
             console.print(f"[red]✗[/] {escape(outcome.message or '')}", highlight=False)
             raise typer.Exit(1)
+    if llm_stage(name).settings(settings).batch:
+        console.print("[green]✓[/] sent again in a batch; the sensor llm_batches requests the run that writes its replies.")
+        return
     left = failed_recordings(store, name, sorted(failed))
     console.print(f"[green]✓[/] asked again; {len(left)} recordings still have failed rows.")
 

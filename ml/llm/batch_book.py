@@ -188,6 +188,11 @@ def waiting_runs(cache: ReplyCache) -> list[WaitingRun]:
     ]
 
 
+def waiting_partitions(cache: ReplyCache, stage: str) -> set[str]:
+    """Partitions of the runs of a stage that wait."""
+    return {key for run in waiting_runs(cache) if run.stage == stage for key in run.partitions}
+
+
 def open_batch_ids(cache: ReplyCache) -> set[str]:
     """Batches on their way, of every provider and model."""
     return {row[0] for row in cache.rows("SELECT batch_id FROM batches WHERE state IN ('uploading', 'open')")}

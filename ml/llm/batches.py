@@ -192,7 +192,14 @@ class Batches:
 
     def _stand(self, requests: Sequence[Request]) -> list[Turn]:
         capped = [request if self.max_tokens is None else replace(request, max_tokens=self.max_tokens) for request in requests]
-        return turns(capped, self.backend, self.cache.get, truncated_cap=self.truncated_cap, retry_failed=self._retry_failed)
+        return turns(
+            capped,
+            self.backend,
+            self.cache.get,
+            truncated_cap=self.truncated_cap,
+            retry_failed=self._retry_failed,
+            on_the_way=self._book.on_the_way(),
+        )
 
     def _submit(self, requests: Sequence[Request]) -> tuple[Submission, dict[str, tuple[Status, str]]]:
         doubles = [key for key, count in Counter(request.key for request in requests).items() if count > 1]

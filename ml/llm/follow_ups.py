@@ -4,7 +4,7 @@ A truncated reply is asked for once more with a higher cap, an unreadable one on
 request of its own with its own cache key, so that reruns and batches find it; what follows depends on the stored reply alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ml.llm.cache import cache_key
@@ -48,8 +48,12 @@ def turns(
     *,
     truncated_cap: int | None = None,
     retry_failed: bool = False,
+    on_the_way: Collection[str] = (),
 ) -> list[Turn]:
-    """Where each request stands, in order; ``get`` looks stored answers up. ``retry_failed`` takes a failed last answer as not there."""
+    """Where each request stands, in order; ``get`` looks stored answers up. ``retry_failed`` takes a failed last answer as not there.
+
+    So does a cache key in ``on_the_way``: it was sent again, and the new answer is still to come.
+    """
     current = [Turn(request, cache_key(request, backend), None) for request in requests]
     moving = list(range(len(current)))
     while moving:
@@ -64,7 +68,7 @@ def turns(
             if following is not None:
                 current[place] = Turn(following, cache_key(following, backend), None, here.before + answer.usage)
                 further.append(place)
-            elif not (retry_failed and _failed(answer, requests[place])):
+            elif not ((retry_failed or here.key in on_the_way) and _failed(answer, requests[place])):
                 current[place] = replace(here, answer=answer)
         moving = further
     return current

@@ -93,6 +93,43 @@ def test_what_failed_or_expired_is_sent_again_alone(llm_graph: LLMGraph):
     assert tick(llm_graph).run_requests == []
 
 
+def test_what_is_asked_again_in_a_batch_is_written_once_it_comes(llm_graph: LLMGraph):
+    cut = {"kind": "text", "when": "Which cooking technique", "text": '{"technique": "Sl', "stop_reason": "max_tokens"}
+    llm_graph.record("Slice the carrot.")
+    llm_graph.settings(attributes={})
+    llm_graph.provider.play(cut, *REPLIES)
+    assert llm_graph.run("attributes").success
+    assert llm_graph.rows("attributes")["status"].to_list().count("truncated") == 1
+    llm_graph.settings(attributes={"batch": True})
+    llm_graph.provider.play(*REPLIES, polls_until_ended=2)
+    assert llm_graph.run("attributes", config={"retry_failed": True}).success
+    assert [len(batch) for batch in sent(llm_graph)] == [1]
+    assert llm_graph.run("attributes").success  # by hand, too early: it takes nothing from the run that waits
+    request = next(one for _ in range(4) for one in tick(llm_graph).run_requests)
+    result = llm_graph.run("attributes", tags=dict(request.tags))
+    assert result.success
+    assert sorted(llm_graph.rows("attributes")["status"].to_list()) == ["not_applicable"] * 4 + ["ok"]
+    assert metadata(result, "attributes")["calls"] == 1
+    assert tick(llm_graph).run_requests == []
+    assert len(sent(llm_graph)) == 1
+
+
+def test_what_fails_again_in_a_batch_is_not_paid_for_a_third_time(llm_graph: LLMGraph):
+    cut = {"kind": "text", "when": "Which cooking technique", "text": '{"technique": "Sl', "stop_reason": "max_tokens", "times": 0}
+    llm_graph.record("Slice the carrot.")
+    llm_graph.settings(attributes={})
+    llm_graph.provider.play(cut, *REPLIES)
+    assert llm_graph.run("attributes").success
+    llm_graph.settings(attributes={"batch": True})
+    llm_graph.provider.play(cut, *REPLIES)
+    assert llm_graph.run("attributes", config={"retry_failed": True}).success
+    (request,) = tick(llm_graph).run_requests
+    assert llm_graph.run("attributes", tags=dict(request.tags)).success
+    assert tick(llm_graph).run_requests == []
+    assert len(sent(llm_graph)) == 1
+    assert llm_graph.rows("attributes")["status"].to_list().count("truncated") == 1
+
+
 def test_one_request_is_made_however_often_the_sensor_ticks(llm_graph: LLMGraph):
     llm_graph.record("Slice the carrot.")
     llm_graph.settings(attributes={"batch": True})
