@@ -59,12 +59,12 @@ def estimate(
 
 def prompt(
     stage: Stage,
-    step: Annotated[str, typer.Option(help="step_uid of a step, as in the table `steps`.")],
-    recording: Annotated[str | None, typer.Option(help="Its recording_id; needed where several recordings have such a step.")] = None,
+    step: Annotated[str | None, typer.Option(help="step_uid of a step, as in the table `steps`; without it, of a whole recording.")] = None,
+    recording: Annotated[str | None, typer.Option(help="recording_id; needed where several recordings have such a step.")] = None,
     kind: Annotated[str | None, typer.Option("--type", help="Only questions of this mistake type.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print what an LLM stage asks about a step: system text, prompt, schema. Sends nothing."""
+    """Print what an LLM stage asks about a step or a recording: system text, prompt, schema. Sends nothing."""
     from dagster_project.prompts import as_text, rendered
     from ml.settings import load_settings
 
