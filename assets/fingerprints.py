@@ -18,6 +18,7 @@ from ml.setting_sections.benchmarks import Assistant
 from ml.setting_sections.models import LLM
 from ml.setting_sections.sources import source_of
 from ml.settings import Settings
+from ml.streaming.checkpoint_files import sealed_with
 from ml.tables.store import WHOLE_TABLE, TableStore, fingerprint
 
 CODE_VERSIONS = {
@@ -267,9 +268,14 @@ class Fingerprints:
         return embedded_weights_hash() if base == "embedded" else base
 
     def is_current(self, table: str, partition: str = WHOLE_TABLE) -> bool:
-        """Whether a partition on disk was made from what is there now. ``predictions`` stands for the table of the run's family."""
+        """Whether a partition on disk was made from what is there now. ``predictions`` stands for the table of the run's family.
+
+        A ``tuning_log`` is that of a whole checkpoint: one whose files a later, killed tuning has touched is not current.
+        """
         wanted = getattr(self, table)() if partition == WHOLE_TABLE else getattr(self, table)(partition)
         stored = parse_protocol(partition.split("/")[1]).table if table == "predictions" else table
+        if table == "tuning_log" and sealed_with(self.settings.checkpoint_folder(partition)) != wanted:
+            return False
         return self.store.made_from(stored, partition) == wanted
 
 

@@ -64,8 +64,9 @@ def training_assets(settings: Settings) -> list[dg.AssetsDefinition]:
 
         name, values, store = context.partition_key, settings.values, tables.store
         made = Fingerprints(store, values).tuning_log(name)
-        tuned = checkpoints.tune(name, store.read("training_mix", values.experiments[name].mix), tables.progress)
+        tuned = checkpoints.tune(name, store.read("training_mix", values.experiments[name].mix), made, tables.progress)
         store.write("tuning_log", tuned.log, name, made_from=made)
+        checkpoints.forget_state(name)
         last = tuned.log.filter(pl.col("step") == pl.col("step").max())
         return dg.MaterializeResult(
             metadata={

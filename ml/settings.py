@@ -213,6 +213,9 @@ class Settings(BaseSettings):
         """File of people's answers."""
         return self.data / "review" / "answers.sqlite"
 
+    def checkpoint_folder(self, experiment: str) -> Path:
+        return self.data / "checkpoints" / experiment
+
     def path(self, relative: Path) -> Path:
         return (self.data.absolute() / relative.expanduser()).absolute()
 

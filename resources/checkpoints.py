@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import polars as pl
 
+from ml.locks import only_one
 from ml.setting_sections.training import Experiment
 from ml.tables.declarations.training import TUNING_LOG
 from resources.settings import PlatformSettings
@@ -58,38 +59,49 @@ class Checkpoints(dg.ConfigurableResource):
 
         return FeatureCache(Path(self.data) / "video_features", base)
 
-    def tune(self, experiment: str, mix: pl.DataFrame, progress_of: Callable[[str], Progress]) -> Tuned:
+    def tune(self, experiment: str, mix: pl.DataFrame, made_from: str, progress_of: Callable[[str], Progress]) -> Tuned:
         """Tune the experiment on a mix; goes on where a killed run stopped. Thresholds are picked on the mix's validation samples.
 
-        ``progress_of(stage)`` gives the progress of the stages ``video_features`` and ``checkpoint``.
+        ``made_from`` is the fingerprint of the inputs; ``progress_of(stage)`` gives the progress of the stages ``video_features`` and
+        ``checkpoint``. The run's state stays until ``forget_state``. Raises ``InputError`` where another process tunes the experiment.
         """
+        with only_one(self.folder(experiment) / ".lock", f"tuning {experiment}"):
+            return self._tune(experiment, mix, made_from, progress_of)
+
+    def _tune(self, experiment: str, mix: pl.DataFrame, made_from: str, progress_of: Callable[[str], Progress]) -> Tuned:
+        from ml.streaming.checkpoint_files import seal
         from ml.streaming.fine_tuning import fine_tune
         from ml.streaming.runtime import SpeakingModel
         from ml.streaming.settings import Thresholds
-        from ml.streaming.thresholds import pick_thresholds, write_thresholds
+        from ml.streaming.thresholds import pick_thresholds, require_validation, write_thresholds
 
         chosen = PlatformSettings().values.experiments[experiment]
         base = self.base(chosen)
         features = self.features(base)
         train, validation = training_samples(mix, "train"), training_samples(mix, "validation")
         features.prepare([*train, *validation], progress_of("video_features"))
+        require_validation(validation, features)
         tuned, result = fine_tune(base, train, features, tuning_settings(chosen), self.folder(experiment), progress_of("checkpoint"))
         speaker = SpeakingModel(tuned.model, tuned.head, Thresholds())
         thresholds, score = pick_thresholds(speaker, validation, features)
         write_thresholds(self.folder(experiment), thresholds, score)
+        seal(self.folder(experiment), made_from)
         log = TUNING_LOG.rows([{"experiment": experiment, **asdict(row)} for row in result.log])
         return Tuned(result.folder, log, result.steps, result.samples, len(result.refused), asdict(thresholds), asdict(score))
 
+    def forget_state(self, experiment: str) -> None:
+        """The run's results are stored: its state is of no use any more."""
+        from ml.streaming.run_state import forget_state
+
+        forget_state(self.folder(experiment))
+
     def speaker(self, experiment: str) -> tuple["SpeakingModel", "FeatureCache"]:
         """A tuned experiment, ready to stream, and the feature cache of its base."""
-        from ml.streaming.adapter import read_adapter
-        from ml.streaming.runtime import SpeakingModel
-        from ml.streaming.thresholds import read_thresholds
+        from ml.streaming.runtime import load_speaker
 
         base = self.base(PlatformSettings().values.experiments[experiment])
         features = self.features(base)
-        model, head = read_adapter(base, self.folder(experiment))
-        return SpeakingModel(model, head, read_thresholds(self.folder(experiment))), features
+        return load_speaker(base, self.folder(experiment)), features
 
     def untuned(self) -> tuple["SpeakingModel", "FeatureCache"]:
         """The embedded base without any tuning, and the feature cache for it."""

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ml.errors import InputError
-from ml.sources.reading import file_sha256
+from ml.streaming.checkpoint_files import ADAPTER_CONFIG_FILE, ADAPTER_FILE, HEAD_FILE, break_seal
 from ml.streaming.head import SpeakHead
 from ml.streaming.model import StreamingModel
 
@@ -21,9 +21,6 @@ TARGET_MODULES = (
     r".*language_model\.layers\.\d+\."
     r"(self_attn\.(q|k|v|o)_proj|linear_attn\.(in_proj_(qkv|z|b|a)|out_proj)|mlp\.(gate|up|down)_proj)"
 )
-ADAPTER_FILE = "adapter_model.safetensors"
-HEAD_FILE = "speak_head.safetensors"
-_ADAPTER = "adapter_sha256"
 
 
 def _wrapped(network: Any, config: Any) -> Any:
@@ -57,34 +54,31 @@ def untouched_matrices(network: nn.Module) -> list[str]:
 
 
 def write_adapter(model: StreamingModel, head: SpeakHead, folder: Path) -> None:
-    """Adapter in peft's layout with the head beside it, which names the adapter that it was tuned with. Each file is whole or the old one."""
+    """Adapter in peft's layout with the head beside it, each file whole. The folder's seal is broken until its thresholds fit again."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(".adapter.*"):  # of a run that was killed here
         shutil.rmtree(left, ignore_errors=True)
     network: Any = model.network
-    with TemporaryDirectory(prefix=".adapter.", dir=folder) as name:
-        written = Path(name)
+    with TemporaryDirectory(prefix=".adapter.", dir=folder) as temporary:
+        written = Path(temporary)
         network.save_pretrained(written)
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}
-        save_file(tensors, written / HEAD_FILE, metadata={_ADAPTER: file_sha256(written / ADAPTER_FILE)})
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}, written / HEAD_FILE)
+        break_seal(folder)
         for path in sorted(written.iterdir()):
             os.replace(path, folder / path.name)
 
 
 def read_adapter(model: StreamingModel, folder: Path, *, merge: bool = True) -> tuple[StreamingModel, SpeakHead]:
-    """The adapter and head of ``folder`` on ``model``.
-
-    Raises InputError when keys of the adapter and the model do not match one to one, and for a head that was tuned with another adapter.
+    """The adapter and head of ``folder`` on ``model``. Raises InputError when keys of the adapter and the model do not match one to one.
 
     ``merge`` folds the adapter into the weights (the same outputs, faster).
     """
     from peft import LoraConfig, get_peft_model_state_dict, set_peft_model_state_dict
-    from safetensors import safe_open
     from safetensors.torch import load_file
 
-    for name in (ADAPTER_FILE, HEAD_FILE, "adapter_config.json"):
+    for name in (ADAPTER_FILE, HEAD_FILE, ADAPTER_CONFIG_FILE):
         if not (folder / name).exists():
             raise InputError(f"{name} is missing", file=folder, remedy="A checkpoint holds the adapter and its head")
     config = LoraConfig.from_pretrained(str(folder))
@@ -100,12 +94,6 @@ def read_adapter(model: StreamingModel, folder: Path, *, merge: bool = True) -> 
             remedy="Load it on the base it was tuned from",
         )
     set_peft_model_state_dict(network, stored)
-    with safe_open(folder / HEAD_FILE, "pt") as file:
-        tuned_with = (file.metadata() or {}).get(_ADAPTER)
-    if tuned_with is not None and tuned_with != file_sha256(folder / ADAPTER_FILE):
-        raise InputError(
-            "head and adapter are of two tunings", file=folder, remedy="The later one was killed: materialize checkpoint again"
-        )
     head = SpeakHead(model.hidden_size)
     head.load_state_dict(load_file(folder / HEAD_FILE))
     merged: nn.Module = network.merge_and_unload() if merge else network
@@ -114,4 +102,4 @@ def read_adapter(model: StreamingModel, folder: Path, *, merge: bool = True) -> 
 
 
 def adapter_rank(folder: Path) -> int:
-    return int(json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))["r"])
+    return int(json.loads((folder / ADAPTER_CONFIG_FILE).read_text(encoding="utf-8"))["r"])

@@ -31,6 +31,7 @@ from ml.streaming.samples import BuiltSample, Refusal, TrainingSample, build_sam
 from ml.streaming.settings import Decay, FineTuneSettings
 
 ADAPTER_CHECK_STEP = 3
+MOST_UNREADABLE = 0.01  # share of samples that may be left out because their video is gone
 Progress = Callable[[int, int], None]
 
 
@@ -74,12 +75,20 @@ def fine_tune(
 ) -> tuple[Tuned, FineTuneResult]:
     """Tune ``base`` (changed in place) on ``samples`` and write adapter and head to ``folder``.
 
-    Killed at any moment, the same call continues from the last saved step and draws the batches that the unbroken run would have drawn.
-    Raises InputError when no sample is usable or the adapter gets no gradient; FloatingPointError after ``max_bad_steps`` steps in a row
+    Killed at any moment, the same call continues from the last saved step and draws the batches that the unbroken run would have drawn;
+    after the last step too, until ``forget_state``. Raises InputError when no sample is usable, when more than one and 1 % of them have
+    no readable video, or the adapter gets no gradient; FloatingPointError after ``max_bad_steps`` steps in a row
     whose loss or gradient is not finite, naming their samples.
     """
     unreadable = dict(features.prepare(samples))
     refused = [Refusal(sample.sample_id, unreadable[sample.video_path]) for sample in samples if sample.video_path in unreadable]
+    if len(refused) > max(1, MOST_UNREADABLE * len(samples)):
+        raise InputError(
+            f"{len(refused)} of {len(samples)} samples have no readable video, the first because of: {refused[0].reason}",
+            file="training_mix",
+            record=refused[0].sample_id,
+            remedy="Put the videos back, or materialize video_probe and what follows",
+        )
     kept, more = check_samples([sample for sample in samples if sample.video_path not in unreadable], base, settings)
     if not kept:
         raise InputError("no training sample has a readable video", record=refused[0].sample_id if refused else None)
@@ -105,7 +114,6 @@ def fine_tune(
     tuned.model.network.eval()
     tuned.head.eval()
     write_adapter(tuned.model, tuned.head, folder)
-    run.forget_state()
     return tuned, FineTuneResult(folder, settings.steps, spent_s, len(kept), (*refused, *more), tuple(run.log()))
 
 
@@ -160,7 +168,7 @@ def _train(
             values = dict(zip(("loss", "speak_loss", "reply_loss", "kind_loss"), map(float, means), strict=True))
             run.append([LogRow(step, name, round(value, 6), round(elapsed_s, 3)) for name, value in values.items()])
             window = []
-        if step % settings.save_every == 0 and step < settings.steps:
+        if step % settings.save_every == 0 or step == settings.steps:
             run.save(_state(step, elapsed_s, tuned, optimizer))
         if progress is not None:
             progress(step, settings.steps)

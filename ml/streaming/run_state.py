@@ -58,11 +58,12 @@ class RunFolder:
                 rows.append(LogRow(**json.loads(line)))
         return rows
 
-    def forget_state(self) -> None:
-        """Remove the state of a run that is finished."""
-        (self.folder / STATE_FILE).unlink(missing_ok=True)
-
     def _write_log(self, rows: list[LogRow]) -> None:
         temporary = self.folder / f".{LOG_FILE}.{os.getpid()}"
         temporary.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows), encoding="utf-8")
         os.replace(temporary, self.folder / LOG_FILE)
+
+
+def forget_state(folder: Path) -> None:
+    """Remove the state of a run that is finished and whose results are stored."""
+    (folder / STATE_FILE).unlink(missing_ok=True)

@@ -165,9 +165,14 @@ class StreamingAssistant:
 
 
 def load_speaker(base: StreamingModel, folder: Path, settings: RuntimeSettings = DEFAULT_RUNTIME) -> SpeakingModel:
-    """Adapter, head and thresholds of a checkpoint folder on ``base`` (which is changed in place)."""
+    """Adapter, head and thresholds of a checkpoint folder on ``base`` (which is changed in place).
+
+    Raises ``InputError`` for a folder that a kill left half-written, whose files were changed, or that fits another base.
+    """
     from ml.streaming.adapter import read_adapter
+    from ml.streaming.checkpoint_files import check_seal
     from ml.streaming.thresholds import read_thresholds
 
+    check_seal(folder)
     model, head = read_adapter(base, folder)
     return SpeakingModel(model, head, read_thresholds(folder), settings)

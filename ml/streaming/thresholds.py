@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ml.errors import InputError
-from ml.streaming.adapter import THRESHOLDS_FILE
 from ml.streaming.batch_runtime import StepStream, block_probabilities
+from ml.streaming.checkpoint_files import THRESHOLDS_FILE
 from ml.streaming.features import FeatureCache
 from ml.streaming.runtime import SpeakingModel
 from ml.streaming.samples import TrainingSample, block_range, block_times
@@ -38,6 +38,18 @@ class FirstMessageScore:
         return self.f1 + self.completion - FALSE_SUCCESS_PENALTY * self.false_success
 
 
+def require_validation(samples: Sequence[TrainingSample], features: FeatureCache) -> None:
+    """Raise ``InputError`` where thresholds could not be picked on the samples. Their features are to be prepared."""
+    if not validation_streams(samples, features)[1]:
+        raise _no_validation()
+
+
+def _no_validation() -> InputError:
+    return InputError(
+        "no validation sample with exactly one message and a readable video", file="training_mix", remedy="Give the mix a validation split"
+    )
+
+
 def validation_streams(samples: Sequence[TrainingSample], features: FeatureCache) -> tuple[list[StepStream], list[TrainingSample]]:
     """Streams of samples with one message due, and those samples. A sample whose video cannot be read is left out."""
     streams, used = [], []
@@ -64,7 +76,7 @@ def pick_thresholds(
     """
     streams, used = validation_streams(samples, features)
     if not used:
-        raise InputError("no validation sample with exactly one message", remedy="Give the mix a validation split")
+        raise _no_validation()
     return best_thresholds(speaker, streams, used, block_probabilities(speaker, streams), window_s)
 
 
@@ -132,8 +144,6 @@ def write_thresholds(folder: Path, thresholds: Thresholds, score: FirstMessageSc
 def read_thresholds(folder: Path) -> Thresholds:
     path = folder / THRESHOLDS_FILE
     if not path.exists():
-        raise InputError(
-            "the checkpoint has no thresholds", file=path, remedy="Materialize checkpoint again: a kill came between its weights and them"
-        )
+        raise InputError("the checkpoint has no thresholds", file=path, remedy="Pick them on validation samples")
     stored = json.loads(path.read_text(encoding="utf-8"))
     return Thresholds(float(stored["feedback"]), float(stored["success"]))

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from ml.streaming.checkpoint_files import ADAPTER_FILE, SEAL_FILE
 from ml.tables.store import TableStore
 
 PROJECT = Path(__file__).parents[2]
@@ -54,6 +55,25 @@ def test_the_graph_runs_to_its_end_and_a_second_time_repeats_nothing(environment
     second = run(environment)
     assert tables(environment) == made
     assert second.count(": current") == second.count("✓") > 8
+
+
+def test_a_checkpoint_that_a_killed_tuning_left_in_pieces_is_tuned_again(environment):
+    checkpoint = Path(environment["INTERJECT_DATA"]) / "checkpoints" / "comist_plus"
+    before = {path.name: path.read_bytes() for path in checkpoint.iterdir() if path.is_file()}
+    (checkpoint / SEAL_FILE).unlink()
+    (checkpoint / ADAPTER_FILE).write_bytes(before[ADAPTER_FILE][:1000])
+    refused = subprocess.run(
+        [*COMMAND[:-1], "run", "comist_plus", "kitchen_guideme.anchor", "--again"],
+        cwd=PROJECT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert refused.returncode != 0
+    assert "the checkpoint is not whole: its tuning was killed" in " ".join((refused.stdout + refused.stderr).split())
+    told = run(environment)
+    assert "Tuning: current" not in told
+    assert "Training mix: current" in told
+    after = {path.name: path.read_bytes() for path in checkpoint.iterdir() if path.is_file()}
+    assert after[ADAPTER_FILE] == before[ADAPTER_FILE]
+    assert after[SEAL_FILE] == before[SEAL_FILE]
 
 
 def test_the_notebook_reads_the_outputs(environment):
