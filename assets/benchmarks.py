@@ -1,6 +1,7 @@
 """Benchmarks of assistants: canonical data, predictions per experiment and protocol, scores, leaderboard."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -90,7 +91,7 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         for experiment, protocol in runs:
             partition = f"{experiment}/{protocol}"
             if not prints.is_current("predictions", partition):
-                made_from = prints.predictions(partition)
+                made_from = partial(_made_from, store, values, partition)
                 used = assistants.predict(experiment, protocol, store, tables.progress("predictions"), made_from)
                 spent = {key: value for key, value in used.items() if isinstance(value, int | float)}
                 usage.setdefault(experiment, Counter()).update(spent)
@@ -189,6 +190,11 @@ def _taking_part(context: dg.AssetExecutionContext, settings: Settings) -> tuple
     pairs = [(str(key).split("|")[0], str(key).split("|")[1]) for key in context.partition_keys]
     runs = [pair for pair in pairs if settings.takes_part(*pair)]
     return runs, len(pairs) - len(runs)
+
+
+def _made_from(store: TableStore, settings: Settings, partition: str) -> str:
+    """What predictions would be made from now; the files of videos are looked at anew."""
+    return Fingerprints(store, settings).predictions(partition)
 
 
 def _show_run(context: dg.AssetExecutionContext, key: str, rows: pl.DataFrame, preview: pl.DataFrame) -> None:

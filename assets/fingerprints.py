@@ -12,9 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from assets.imported import content_hash, import_partition, narrating_recordings
-from ml.benchmarks.families import DATA_TABLES, Family, parse_protocol
+from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse_protocol
 from ml.llm_stages import llm_stage
-from ml.setting_sections.benchmarks import Assistant
+from ml.setting_sections.benchmarks import FLOORS, Assistant
 from ml.setting_sections.models import LLM
 from ml.setting_sections.sources import source_of
 from ml.settings import Settings
@@ -66,6 +66,7 @@ class Fingerprints:
         self.store, self.settings = store, settings
         self._imported: dict[tuple[str, str], dict[str, str]] = {}
         self._describing: dict[str, frozenset[str]] = {}
+        self._videos: dict[tuple[str, str], str] = {}
 
     def imported(self, table: str, recording_id: str) -> str:
         """Hash of the imported rows of one recording, so that a re-import that changes nothing makes nothing stale."""
@@ -122,7 +123,7 @@ class Fingerprints:
     def narrations(self, recording_id: str) -> str:
         own = self.imported("imported_narrations", recording_id)
         narrated = [own] if own != "none" else [own, *(self.imported("imported_narrations", i) for i in self._shared.get(recording_id, ()))]
-        made = [self.store.made_from("video_probe", recording_id), *narrated]
+        made = [self.store.made_from("video_probe", recording_id), self.video_probe(recording_id), *narrated]
         shaping = self.settings.narration.model_dump(exclude={"max_in_flight", "budget_usd", "api_key_variable", "device"})
         return fingerprint(CODE_VERSIONS["narrations"], made, shaping, self._narrator)
 
@@ -227,7 +228,16 @@ class Fingerprints:
         else:
             model = self._base("embedded")
         data = self.store.made_from(DATA_TABLES[protocol.family][0], protocol.benchmark)
-        return fingerprint(CODE_VERSIONS["predictions"], run, model, data)
+        videos = "" if experiment in FLOORS else self._videos_of(protocol)
+        return fingerprint(CODE_VERSIONS["predictions"], run, model, data, videos)
+
+    def _videos_of(self, protocol: BenchmarkProtocol) -> str:
+        """Files of a benchmark's videos as they are now: a run without one of them is another when the file is there again."""
+        key = (DATA_TABLES[protocol.family][0], protocol.benchmark)
+        if key not in self._videos:
+            rows = self.store.scan(key[0], [key[1]]).select(pl.col("video_path").unique().sort()).collect()
+            self._videos[key] = fingerprint([file_identity(path) for path in rows["video_path"]])
+        return self._videos[key]
 
     def _asked(self, assistant: Assistant) -> str:
         """What shapes the answers of a general model: not how fast it is asked, nor what it may cost."""

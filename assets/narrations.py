@@ -58,7 +58,7 @@ def narration_assets(settings: Settings) -> list[dg.AssetsDefinition]:
             return narrate_recordings(wanted, narrator.get)
 
         prints = Fingerprints(store, settings.values)
-        tally = make_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK)
+        tally = make_partitions(context, tables, "narrations", made_from=prints.narrations, make=make, chunk=CHUNK, reads_files=True)
         spent = narrator.spend()
         fail_where_unmade(context, tables, "narrations", tally, spent)
         for identifier in recording_ids(context)[-PICTURED:]:

@@ -66,13 +66,14 @@ def materialize_partitions(
     made_from: Callable[[str], str],
     make: Make,
     chunk: int = 16,
+    reads_files: bool = False,
 ) -> dg.MaterializeResult:
     """Make the run's partitions of table ``name``, or fail naming those that could not be made.
 
     ``made_from(recording_id)`` is the fingerprint of everything the partition depends on; ``make(recording_ids)`` returns a frame for
-    each id of a chunk. A chunk that raises is retried one by one, so that only the culprits fail.
+    each id of a chunk. A chunk that raises is retried one by one, so that only the culprits fail. ``reads_files``: see ``make_partitions``.
     """
-    tally = make_partitions(context, tables, name, made_from=made_from, make=make, chunk=chunk)
+    tally = make_partitions(context, tables, name, made_from=made_from, make=make, chunk=chunk, reads_files=reads_files)
     fail_where_unmade(context, tables, name, tally)
     return dg.MaterializeResult(metadata=partition_metadata(context, tables, name, tally))
 
@@ -86,8 +87,12 @@ def make_partitions(
     make: Make,
     chunk: int = 16,
     again: Collection[str] = (),
+    reads_files: bool = False,
 ) -> Tally:
-    """Makes and writes what is not current, and the recordings in ``again``; reports nothing to Dagster but progress."""
+    """Makes and writes what is not current, and the recordings in ``again``; reports nothing to Dagster but progress.
+
+    ``reads_files``: a recording whose fingerprint is another after it was made has failed, as its file changed meanwhile.
+    """
     store, ids = tables.store, recording_ids(context)
     wanted = {identifier: made_from(identifier) for identifier in ids}
     tally = Tally()
@@ -100,6 +105,8 @@ def make_partitions(
         for done, (identifier, frame) in enumerate(_made(todo, make, chunk, tally), start=1):
             if frame is not None and (open_row := _unmade(frame)) is not None:
                 tally.unmade[identifier] = open_row
+            elif frame is not None and reads_files and made_from(identifier) != wanted[identifier]:
+                tally.failed[identifier] = "its video changed while it was read. Materialize video_probe and this again"
             elif frame is not None:
                 store.write(name, frame, identifier, made_from=wanted[identifier])
                 tally.count(identifier, frame)

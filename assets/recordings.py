@@ -64,7 +64,7 @@ def recording_assets(source_keys: list[str]) -> list[dg.AssetsDefinition]:
             with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
                 return dict(zip(ids, pool.map(probe, ids), strict=True))
 
-        return materialize_partitions(context, tables, "video_probe", made_from=prints.video_probe, make=make)
+        return materialize_partitions(context, tables, "video_probe", made_from=prints.video_probe, make=make, reads_files=True)
 
     @dg.asset(
         partitions_def=RECORDINGS,

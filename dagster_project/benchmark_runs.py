@@ -77,7 +77,7 @@ def run_benchmark(settings: Settings, console: Console, named: NamedAssistant, w
     prints, run = Fingerprints(store, settings), f"{named.experiment}/{protocol.name}"
     made_from = prints.predictions(run, named.assistant)
     if anew or store.made_from(protocol.table, run) != made_from:
-        _predict(settings, console, store, named, protocol, made_from)
+        _predict(settings, console, store, named, protocol)
     else:
         console.print(f"[green]✓[/] {named.experiment} under {protocol.name}: current")
     scorers = Scorers(data=str(settings.data.absolute()))
@@ -92,9 +92,7 @@ def run_benchmark(settings: Settings, console: Console, named: NamedAssistant, w
     return True
 
 
-def _predict(
-    settings: Settings, console: Console, store: TableStore, named: NamedAssistant, protocol: BenchmarkProtocol, made_from: str
-) -> None:
+def _predict(settings: Settings, console: Console, store: TableStore, named: NamedAssistant, protocol: BenchmarkProtocol) -> None:
     assistants = Assistants(data=str(settings.data.absolute()))
     started = time.monotonic()
     with progress_display(console, f"{named.experiment} under {protocol.name}") as show:
@@ -103,7 +101,7 @@ def _predict(
             protocol.name,
             store,
             lambda done, total: show(Snapshot.since(started, "predictions", done, total)),
-            made_from,
+            lambda: Fingerprints(store, settings).predictions(f"{named.experiment}/{protocol.name}", named.assistant),
             assistant=named.assistant,
         )
     spent = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in usage.items() if value)

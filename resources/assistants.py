@@ -65,14 +65,15 @@ class Assistants(dg.ConfigurableResource):
         protocol: str,
         store: TableStore,
         progress: Progress,
-        made_from: str,
+        made_from: Callable[[], str],
         *,
         assistant: Assistant | None = None,
     ) -> dict[str, float | int | str | None]:
         """Run, and write the predictions into their family's table as one partition; what model calls used, if there were any.
 
-        A run that was killed goes on where it was. ``assistant`` is one that the settings do not hold. Raises ``InputError`` for an
-        unknown experiment, an absent benchmark, a run of which every item failed, and where the model cannot be asked at all.
+        A run that was killed goes on where it was. ``made_from`` tells the fingerprint of the inputs; it is asked again before writing.
+        ``assistant`` is one that the settings do not hold. Raises ``InputError`` for an unknown experiment, an absent benchmark, a run of
+        which every item failed, inputs that changed meanwhile, and where the model cannot be asked at all.
         """
         from ml.benchmarks.running import RunJournal
 
@@ -81,7 +82,7 @@ class Assistants(dg.ConfigurableResource):
             return self._predict(experiment, protocol, store, progress, made_from, None, None)
         path = Path(self.data) / "runs" / f"{file_stem(f'{experiment}/{protocol}')}.jsonl"
         with only_one(path.with_suffix(".lock"), f"running {experiment} under {protocol}"):
-            return self._predict(experiment, protocol, store, progress, made_from, asked, RunJournal(path, fingerprint(made_from)))
+            return self._predict(experiment, protocol, store, progress, made_from, asked, RunJournal(path, fingerprint(made_from())))
 
     def _predict(
         self,
@@ -89,7 +90,7 @@ class Assistants(dg.ConfigurableResource):
         protocol: str,
         store: TableStore,
         progress: Progress,
-        made_from: str,
+        made_from: Callable[[], str],
         asked: Assistant | None,
         journal: "RunJournal | None",
     ) -> dict[str, float | int | str | None]:
@@ -97,6 +98,7 @@ class Assistants(dg.ConfigurableResource):
 
         chosen = parse_protocol(protocol)
         run = BenchmarkRun(experiment, chosen, store, progress, journal)
+        began_from = made_from()
         usage: dict[str, float | int | str | None] = {}
         if asked is not None:
             with opened(asked, Path(self.data)) as model:
@@ -108,7 +110,13 @@ class Assistants(dg.ConfigurableResource):
         else:
             frame = self._own(run)
         check_run(frame)
-        store.write(chosen.table, frame, run.partition, made_from=made_from)
+        if made_from() != began_from:
+            raise InputError(
+                "the benchmark, the model or a video changed during the run, so nothing is written",
+                record=run.partition,
+                remedy="Run again",
+            )
+        store.write(chosen.table, frame, run.partition, made_from=began_from)
         if journal is not None:
             journal.remove()
         return usage

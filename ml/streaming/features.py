@@ -88,7 +88,7 @@ class FeatureCache:
         times = [t_s for block in range(blocks) for t_s in block_times(block)]
         parts: list[torch.Tensor] = []
         pending: list[np.ndarray] = []
-        seen = 0
+        seen, began = 0, path.stat()
         for frame in sample_frames(path, times, (patches.width, patches.height)):
             pending.append(frame.image)
             seen += 1
@@ -97,6 +97,8 @@ class FeatureCache:
                 pending = []
         if len(pending) >= self._model.frames_per_block:
             parts.append(self._model.encode_video(np.stack(pending)))
+        if path.stat().st_mtime_ns != began.st_mtime_ns or path.stat().st_size != began.st_size:
+            raise InputError("the video changed while it was read", file=path, remedy="Run again")
         self.encoded += 1
         features = torch.cat(parts) if parts else self._model.encode_video(np.zeros((0, patches.height, patches.width, 3), np.uint8))
         array = features.to(torch.float16 if features.dtype == torch.bfloat16 else features.dtype).cpu().numpy()

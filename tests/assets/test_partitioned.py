@@ -24,10 +24,10 @@ def row(identifier):
     return TABLES["video_probe"].rows([{"recording_id": identifier, "status": "ok"}])
 
 
-def asset_of(make, made_from=lambda identifier: "v1", chunk=2):
+def asset_of(make, made_from=lambda identifier: "v1", chunk=2, reads_files=False):
     @dg.asset(partitions_def=PARTITIONS, backfill_policy=dg.BackfillPolicy.single_run())
     def video_probe(context: dg.AssetExecutionContext, tables: Tables) -> dg.MaterializeResult:
-        return materialize_partitions(context, tables, "video_probe", made_from=made_from, make=make, chunk=chunk)
+        return materialize_partitions(context, tables, "video_probe", made_from=made_from, make=make, chunk=chunk, reads_files=reads_files)
 
     return video_probe
 
@@ -155,3 +155,21 @@ def test_sigkill_in_mid_run_then_rerun_makes_nothing_twice(tmp_path):
     assert log.read_text().split()[begun:] == [i for i in IDS if i not in finished]
     whole = TableStore(data / "tables").scan("video_probe").collect()
     assert whole.sort("recording_id")["recording_id"].to_list() == IDS
+
+
+def test_a_recording_whose_file_changed_while_it_was_read_is_not_written(tmp_path, instance):
+    files = dict.fromkeys(IDS, "as probed")
+
+    def make(ids):
+        files["kitchen/3"] = "replaced"
+        return {i: row(i) for i in ids}
+
+    def made_from(identifier):
+        return files[identifier]
+
+    result = run(asset_of(make, made_from, reads_files=True), instance, tmp_path)
+    assert not result.success
+    assert "kitchen/3: its video changed while it was read" in str(result.all_events)
+    store = TableStore(tmp_path / "tables")
+    assert [store.has("video_probe", i) for i in IDS] == [True, True, True, False, True]
+    assert run(asset_of(make, made_from, reads_files=True), instance, tmp_path).success

@@ -31,7 +31,7 @@ CLIP = answers("taken evenly from one short clip", "No. They do something else."
 
 def predict(data, experiment, protocol, **more):
     store = TableStore(data / "tables")
-    usage = Assistants(data=str(data)).predict(experiment, protocol, store, lambda done, total: None, "made", **more)
+    usage = Assistants(data=str(data)).predict(experiment, protocol, store, lambda done, total: None, lambda: "made", **more)
     return store.read(parse_protocol(protocol).table, f"{experiment}/{protocol}"), usage
 
 
@@ -265,7 +265,7 @@ def test_floors_of_every_family(data):
     [
         ("floor_always_mistake", "guide.anchor"),
         ("floor_duration_timer", "cook.hint"),
-        ("untuned_base", "guide.dense"),
+        ("untuned_base", "cook.default"),
         ("embedded_clips", "ego.per_step"),
         ("comist_plus", "cook.default"),
     ],
@@ -281,3 +281,13 @@ def test_an_absent_benchmark_and_an_unknown_experiment_are_named(data):
         predict(data, "floor_always_correct", "absent.default")
     with pytest.raises(InputError, match="no experiment 'nobody'"):
         predict(data, "nobody", "cook.default")
+
+
+def test_nothing_is_written_where_a_video_changed_during_the_run(assistants, provider):
+    data = assistants(m=served(provider))
+    provider.play(CLIP)
+    told = iter(["before", "before", "after"])
+    store = TableStore(data / "tables")
+    with pytest.raises(InputError, match="changed during the run, so nothing is written"):
+        Assistants(data=str(data)).predict("m", "cook.default", store, lambda done, total: None, lambda: next(told))
+    assert not store.has("clip_predictions", "m/cook.default")
