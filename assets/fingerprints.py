@@ -94,7 +94,7 @@ class Fingerprints:
         made = [self.store.made_from("recordings", recording_id), self.imported("imported_steps", recording_id)]
         if recording_id in self._described(import_partition(recording_id)):
             made.append(self.store.version("instructions", recording_id))
-        if self._waits_for_proposals(recording_id):
+        if self.waits_for_proposals(recording_id):
             made.append(self.store.version("proposed_steps", recording_id))
         return fingerprint(CODE_VERSIONS["steps"], made)
 
@@ -105,11 +105,12 @@ class Fingerprints:
         return fingerprint(CODE_VERSIONS["instructions"], made, self.llm_stage("instructions") if asks else "")
 
     def proposed_steps(self, recording_id: str) -> str:
-        waits = self._waits_for_proposals(recording_id)
+        waits = self.waits_for_proposals(recording_id)
         made = [self.store.made_from("narrations", recording_id), self.llm_stage("proposed_steps")] if waits else []
         return fingerprint(CODE_VERSIONS["proposed_steps"], made)
 
-    def _waits_for_proposals(self, recording_id: str) -> bool:
+    def waits_for_proposals(self, recording_id: str) -> bool:
+        """Whether its steps are proposed: there is no recipe, and the settings want it."""
         proposes = self.settings.proposes_steps(source_of(recording_id))
         return proposes and self.imported("imported_steps", recording_id) == "none"
 

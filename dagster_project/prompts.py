@@ -10,7 +10,7 @@ from dagster_project.estimates import DryRuns
 from ml.errors import InputError
 from ml.llm.dry_run import dry_run
 from ml.llm.stage import Inputs
-from ml.llm_stages import llm_stage
+from ml.llm_stages import LLM_STAGES, llm_stage
 from ml.settings import Settings
 from ml.tables.catalogue import TABLES
 from ml.tables.store import TableStore
@@ -55,7 +55,7 @@ def rendered(
     """
     declared, store = llm_stage(stage), TableStore(settings.data / "tables")
     identifier = _recording_of(store, step, recording)
-    inputs = DryRuns(store, settings, [identifier]).inputs(declared, [identifier])
+    inputs = DryRuns(store, settings, dict.fromkeys(LLM_STAGES, (identifier,))).inputs(declared, [identifier])
     chosen, cache = declared.settings(settings), reply_cache(settings.data)
     client = open_client(chosen, cache if cache.path.exists() else None, settings, declared.rules(), needs_key=False)
     made, questions = dry_run(declared, inputs, client)

@@ -31,7 +31,7 @@ def estimate(
 
     from rich.console import Console
 
-    from dagster_project.estimates import NARRATIONS, DryRuns, chosen_recordings, estimate_narrations, stage_names
+    from dagster_project.estimates import NARRATIONS, DryRuns, estimate_narrations, recordings_by_stage, stage_names
     from ml.llm_stages import llm_stage
     from ml.settings import load_settings
     from ml.tables.store import TableStore
@@ -42,9 +42,9 @@ def estimate(
     given = {"backend": backend, "model": model, "batch": batch}
     wanted = {key: value for key, value in given.items() if value is not None}
     chosen = {name: _changed(llm_stage(name).settings(settings), wanted) for name in names if name != NARRATIONS}
-    ids = chosen_recordings(store, settings, recordings)
+    ids = recordings_by_stage(store, settings, recordings, names)
     runs = DryRuns(store, settings, ids, chosen)
-    found = [estimate_narrations(store, settings, ids) if name == NARRATIONS else runs.estimate(name) for name in names]
+    found = [estimate_narrations(store, settings, ids[name]) if name == NARRATIONS else runs.estimate(name) for name in names]
     if not wanted:
         _observe(settings, found)
     if as_json:
@@ -52,6 +52,8 @@ def estimate(
         return
     console = Console()
     console.print(_estimate_table(found))
+    for line in _waiting_lines(found):
+        console.print(line)
     console.print(
         f"Models: {_models_line(found)}\nPaid: replies that are stored or in a batch. USD: by the length of like replies.", style="dim"
     )
@@ -122,7 +124,8 @@ def _observe(settings: Settings, found: "Sequence[StageEstimate]") -> None:
 
     instance = prepare_instance(settings)
     for one in found:
-        metadata = {"recordings due": one.due, "model": one.model, **estimate_metadata(one.found)}
+        waits = {f"recordings that wait for {table}": count for table, count in one.waits.items()}
+        metadata = {"recordings due": one.due, "model": one.model, **waits, **estimate_metadata(one.found)}
         instance.report_runless_asset_event(dg.AssetObservation(one.stage, metadata=metadata))
 
 
@@ -142,8 +145,9 @@ def _estimate_table(found: "Sequence[StageEstimate]") -> "Table":
     for one in found:
         e = one.found
         takes = "0 s" if not e.calls else "a day" if one.is_batch else format_seconds(e.seconds)
-        counts = (one.questions, e.cached + e.in_batch, e.calls, e.input_tokens, e.output_tokens)
-        shown.add_row(one.stage, *(f"{n:,}" for n in counts), money(e.money_usd), money(e.money_worst_usd), takes)
+        more = "+" if one.waits else ""
+        counts = [f"{n:,}{more}" for n in (one.questions, e.cached + e.in_batch, e.calls, e.input_tokens, e.output_tokens)]
+        shown.add_row(one.stage, *counts, money(e.money_usd), money(e.money_worst_usd), takes)
     if len(found) > 1:
         sums = [sum(getattr(one.found, name) for one in found) for name in ("calls", "input_tokens", "output_tokens")]
         spend = [
@@ -152,6 +156,15 @@ def _estimate_table(found: "Sequence[StageEstimate]") -> "Table":
         ]
         shown.add_row("all", "", "", *(f"{n:,}" for n in sums), *(money(value) for value in spend), "", style="bold")
     return shown
+
+
+def _waiting_lines(found: "Sequence[StageEstimate]") -> list[str]:
+    """Which stages will ask more than is counted, once their inputs are there."""
+    by_wait: dict[str, list[str]] = {}
+    for one in found:
+        for table, count in one.waits.items():
+            by_wait.setdefault(f"waits for {table} of {count} recordings", []).append(one.stage)
+    return [f"+ {wait}: {', '.join(stages)}" for wait, stages in by_wait.items()]
 
 
 def _models_line(found: "Sequence[StageEstimate]") -> str:

@@ -14,7 +14,9 @@ from ml.errors import InputError
 from ml.llm_stages import LLM_STAGES
 from ml.settings import load_settings
 from ml.tables.declarations.recordings import RECORDINGS, VIDEO_PROBE
+from ml.tables.declarations.sources import IMPORTED_RECORDINGS
 from tests.llm_graph import ROOT, STAGES, LLMGraph
+from tests.ml.instructions.made import described
 
 NONE = {"kind": "text", "text": "None", "times": 0}
 STEPS = ("Slice the carrot.", "Add 3 scoops of cocoa to the bowl.")
@@ -87,6 +89,34 @@ def test_a_stage_that_another_model_made_is_due_where_one_is_supposed(llm_graph:
     assert all(found[stage]["due"] == 1 and found[stage]["found"]["calls"] > 0 for stage in STAGES[:3])
 
 
+def test_instructions_are_estimated_for_every_source_that_describes(llm_graph: LLMGraph):
+    with_pairs = llm_graph.record(*STEPS)
+    row = {"recording_id": "plain/1", "source": "plain", "native_id": "1", "licence": "none", "members": [], "status": "ok"}
+    llm_graph.store.write("imported_recordings", IMPORTED_RECORDINGS.rows([row]), "plain", made_from="v1")  # no source of pairs
+    llm_graph.store.write("imported_steps", described("cuts the onion", recording_id="plain/1"), "plain", made_from="v1")
+    llm_graph.settings(instructions={}, attributes={})
+    found = estimates("all")
+    assert (found["instructions"]["due"], found["instructions"]["found"]["calls"]) == (1, 1)
+    assert (found["attributes"]["due"], found["attributes"]["found"]["calls"]) == (1, 10)
+    assert estimates("instructions")["instructions"]["found"]["calls"] == 1
+    assert estimates("instructions", "--recordings", with_pairs)["instructions"]["found"]["calls"] == 0
+
+
+def test_an_estimate_says_what_it_cannot_count_yet(llm_graph: LLMGraph):
+    for _ in range(2):
+        llm_graph.record(*STEPS)
+    llm_graph.settings(feedback_timestamps={}, validity_check={})
+    assert "waits for" not in run("estimate")
+    llm_graph.store.drop("narrations", llm_graph.ids[0])
+    told = run("estimate")
+    assert "+ waits for narrations of 1 recordings: feedback_timestamps, validity_check\n" in told
+    assert all("+" in line for line in told.splitlines() if line.startswith(("feedback_timestamps", "validity_check")))
+    found = estimates("all")
+    assert [name for name, one in found.items() if one["waits"]] == ["feedback_timestamps", "validity_check"]
+    llm_graph.store.drop("steps", llm_graph.ids[1])
+    assert estimates("attributes")["attributes"]["waits"] == {"steps": 1}
+
+
 def test_narrating_by_a_served_model_is_estimated_without_decoding_a_video(llm_graph: LLMGraph, monkeypatch: pytest.MonkeyPatch):
     identifier = llm_graph.record(*STEPS)
     recording = {"recording_id": identifier, "source": "cc", "native_id": "0", "licence": "none", "members": [], "video_path": "/no/such"}
@@ -101,6 +131,8 @@ def test_narrating_by_a_served_model_is_estimated_without_decoding_a_video(llm_g
     assert found["calls"] == 12  # windows of 10 s every 5 s over 62 s
     assert found["input_tokens"] > 12 * 20 * 448 * 252 / 750  # 20 pictures each
     assert found["money_usd"] > 0
+    llm_graph.store.drop("narrations", llm_graph.record(*STEPS))
+    assert estimates("narrations")["narrations"]["waits"] == {"recordings": 1}  # its length is not known yet
 
 
 def test_the_estimate_stays_with_the_asset(llm_graph: LLMGraph):
