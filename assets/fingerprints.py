@@ -15,7 +15,7 @@ from assets.imported import content_hash, import_partition, narrating_recordings
 from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse_protocol
 from ml.llm_stages import llm_stage
 from ml.setting_sections.benchmarks import FLOORS, Assistant
-from ml.setting_sections.models import LLM
+from ml.setting_sections.models import LLM, Narration, NarrationBackend
 from ml.setting_sections.sources import source_of
 from ml.settings import Settings
 from ml.streaming.checkpoint_files import sealed_with
@@ -126,18 +126,11 @@ class Fingerprints:
         narrated = [own] if own != "none" else [own, *(self.imported("imported_narrations", i) for i in self._shared.get(recording_id, ()))]
         made = [self.store.made_from("video_probe", recording_id), self.video_probe(recording_id), *narrated]
         shaping = self.settings.narration.model_dump(exclude={"max_in_flight", "budget_usd", "api_key_variable", "device"})
-        return fingerprint(CODE_VERSIONS["narrations"], made, shaping, self._narrator)
+        return fingerprint(CODE_VERSIONS["narrations"], made, shaping, narrator_hash(self.settings.narration))
 
     @cached_property
     def _shared(self) -> dict[str, list[str]]:
         return narrating_recordings(self.store, self.settings)
-
-    @cached_property
-    def _narrator(self) -> str:
-        from ml.narration.prompts import prompts_hash
-        from ml.streaming.weights_location import embedded_weights_hash
-
-        return embedded_weights_hash() if self.settings.narration.backend == "embedded" else prompts_hash()
 
     def attributes(self, recording_id: str) -> str:
         types = [str(one) for one in self.settings.mistake_types(source_of(recording_id))]
@@ -288,6 +281,14 @@ class Fingerprints:
         if table == "tuning_log" and sealed_with(self.settings.checkpoint_folder(partition)) != wanted:
             return False
         return self.store.made_from(stored, partition) == wanted
+
+
+def narrator_hash(chosen: Narration) -> str:
+    """What a narrator is asked; for the embedded model, which is asked nothing, its weights."""
+    from ml.narration.prompts import prompts_hash
+    from ml.streaming.weights_location import embedded_weights_hash
+
+    return embedded_weights_hash() if chosen.backend is NarrationBackend.EMBEDDED else prompts_hash()
 
 
 def fingerprint_of_import(settings: Settings) -> Callable[[str], str]:

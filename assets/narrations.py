@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 
-from assets.fingerprints import CODE_VERSIONS, Fingerprints
+from assets.fingerprints import CODE_VERSIONS, Fingerprints, narrator_hash
 from assets.imported import narrations_of
 from assets.metadata import jpeg_metadata
 from assets.partitioned import fail_where_unmade, make_partitions, partition_metadata, recording_ids
@@ -34,7 +34,7 @@ def narration_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         owners=OWNERS,
         tags=GPU_TAGS,
         pool="gpu",
-        code_version=CODE_VERSIONS["narrations"],
+        code_version=f"{CODE_VERSIONS['narrations']}-{narrator_hash(settings.narration)}",
     )
     def narrations(
         context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings, narrator: NarratorModel

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ml.counterfactuals.prompts.template import fill_hash
 from ml.counterfactuals.registry import MISTAKE_RULES, PARSER_VERSION, Stage, reply_schema
 from ml.errors import InputError
 
@@ -39,4 +40,4 @@ def stage_hash(stage: str) -> str:
             texts.append([mistake_type, name, text if isinstance(text, str) else {str(k): v for k, v in sorted(text.items())}])
             if name in stages:
                 texts.append([mistake_type, name, reply_schema(Stage(name), mistake_type)])
-    return hashlib.sha256(json.dumps([PARSER_VERSION, texts], ensure_ascii=False).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps([PARSER_VERSION, fill_hash(), texts], ensure_ascii=False).encode()).hexdigest()[:12]

@@ -1,6 +1,5 @@
-"""The mistake types that there are, prompts rendered by name, and one hash over all that shapes the answers."""
+"""The mistake types that there are, prompts rendered by name, schemas of replies."""
 
-import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -81,10 +80,3 @@ def _or_null(kind: str) -> dict[str, object]:
 
 def _object(properties: dict[str, dict[str, object]]) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def prompt_hash(mistake_type: MistakeType | None = None) -> str:
-    """Hash of all prompts of one type, or of every type, with the version of the readers: part of the assets' code version."""
-    chosen = MISTAKE_RULES if mistake_type is None else {mistake_type: MISTAKE_RULES[mistake_type]}
-    parts = [PARSER_VERSION, *(f"{name}={rules.prompts.hash()}" for name, rules in sorted(chosen.items()))]
-    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ml.counterfactuals.prompts.template import fill
+from ml.counterfactuals.prompts.template import fill, fill_hash
 
 PARSER_VERSION: Final = "1"
 
@@ -78,7 +78,7 @@ def propose_prompt(inputs: Mapping[str, object]) -> str:
 
 
 def _hash(*texts: object) -> str:
-    return hashlib.sha256(json.dumps([PARSER_VERSION, texts], sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps([PARSER_VERSION, fill_hash(), texts], sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
 
 
 def instruct_hash() -> str:

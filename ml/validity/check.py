@@ -12,13 +12,12 @@ from ml.llm.replies import read_dict
 from ml.llm.requests import Reply, Request
 from ml.llm.stage import Asks, Progress
 from ml.tables.declarations.pairs import VALIDITY_CHECK
-from ml.validity.prompts import PROMPT, SCHEMA, SYSTEM
+from ml.validity.prompts import NO_ACCOUNT, PROMPT, SCHEMA, SYSTEM
 from ml.validity.questions import MEANING, QUESTIONS
 from ml.validity.rules import TASK
 from ml.vocabulary import MistakeType, Status
 
 Row = dict[str, Any]
-NO_ACCOUNT = "(nothing is told of this clip)"
 _YES, _NO = ("true", "yes"), ("false", "no")
 _OPEN = ("", "null", "none", "unknown", "unclear")
 

@@ -4,7 +4,11 @@ import hashlib
 import json
 from typing import Final
 
+from ml.counterfactuals.prompts.template import fill_hash
+from ml.validity.questions import MEANING
+
 READER_VERSION: Final = "1"
+NO_ACCOUNT: Final = "(nothing is told of this clip)"
 SYSTEM: Final = (
     "You review examples for a cooking assistant, one at a time, as a careful and sceptical editor. Judge only what you are shown. Answer "
     "in exactly the form asked for."
@@ -33,5 +37,6 @@ SCHEMA: Final[dict[str, object]] = {
 
 
 def prompt_hash() -> str:
-    """12 hex digits over prompt, schema and reader: part of the asset's code version."""
-    return hashlib.sha256(json.dumps([READER_VERSION, SYSTEM, PROMPT, SCHEMA], sort_keys=True).encode()).hexdigest()[:12]
+    """12 hex digits over prompt, all that is filled into it by name, schema and reader: part of the asset's code version."""
+    texts = [READER_VERSION, SYSTEM, PROMPT, SCHEMA, NO_ACCOUNT, MEANING, fill_hash()]
+    return hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()[:12]

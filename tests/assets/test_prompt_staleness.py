@@ -47,6 +47,18 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
+def told_after(root: Path, edits: dict[str, str], before: dict[str, dict]) -> tuple[dict[str, dict], set[str]]:
+    """What is told after words of files were changed, and the assets whose code versions differ from before; the files are as they were."""
+    texts = {root / file: (root / file).read_text() for file in edits}
+    for path, words in zip(texts, edits.values(), strict=True):
+        assert words in texts[path]
+        path.write_text(texts[path].replace(words, f"{words} Please."))
+    after = told(root)
+    for path, text in texts.items():
+        path.write_text(text)
+    return after, {name for name, version in after["versions"].items() if version != before["versions"][name]}
+
+
 def test_a_changed_prompt_makes_exactly_its_own_assets_stale(llm_graph: LLMGraph, copy: Path):
     llm_graph.record("Slice the carrot.")
     assert llm_graph.run().success
@@ -69,13 +81,17 @@ def test_a_changed_prompt_makes_exactly_its_own_assets_stale(llm_graph: LLMGraph
         ({"ml/llm/replies.py": "# "}, set(LLM_STAGES)),  # the readers that all stages share
     ]
     for edits, stale in changes:
-        texts = {copy / file: (copy / file).read_text() for file in edits}
-        for path, words in zip(texts, edits.values(), strict=True):
-            assert words in texts[path]
-            path.write_text(texts[path].replace(words, f"{words} Please."))
-        after = told(copy)
-        changed = {name for name, version in after["versions"].items() if version != before["versions"][name]}
+        after, changed = told_after(copy, edits, before)
         assert changed == stale
         assert {table for table, is_current in after["current"].items() if not is_current} == stale & set(TABLES)
-        for path, text in texts.items():
-            path.write_text(text)
+
+
+def test_so_do_the_texts_that_prompts_are_filled_with(llm_graph: LLMGraph, copy: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("INTERJECT_NARRATION__BACKEND", "openai")
+    monkeypatch.setenv("INTERJECT_NARRATION__MODEL", "gpt-4o-mini")
+    before = told(copy)
+    meaning = {"ml/counterfactuals/types/timing.py": "how long something is cooked or left"}
+    told_of = {"ml/validity/prompts.py": "nothing is told of this clip", "ml/narration/prompts.py": "You write down what their hands do"}
+    assert told_after(copy, meaning, before)[1] == {"validity_check"}
+    assert told_after(copy, told_of, before)[1] == {"validity_check", "narrations"}
+    assert told_after(copy, {f"{PROMPTS}/template.py": "not stated"}, before)[1] == set(LLM_STAGES)

@@ -1,9 +1,10 @@
 """How a prompt is held and filled in. The texts are in one module per mistake type beside this one."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from string import Template
 
 from ml.errors import InputError
@@ -21,12 +22,6 @@ class Prompts:
     feedback: Mapping[Direction, str]
     timestamp: Mapping[Direction, str]
 
-    def hash(self) -> str:
-        """Short hash of every text: it changes exactly when a text does."""
-        texts = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain = {name: dict(text) if isinstance(text, Mapping) else text for name, text in texts.items()}
-        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
-
 
 def fill(template: str, inputs: Mapping[str, object]) -> str:
     """The template with its inputs; an input that is absent or None reads "not stated". Raises ``InputError`` for a bad template."""
@@ -40,6 +35,12 @@ def fill(template: str, inputs: Mapping[str, object]) -> str:
         return Template(template).substitute(values)
     except ValueError as error:
         raise InputError(f"the prompt template is broken: {error}", field="prompt", remedy="Write $$ for a dollar sign") from error
+
+
+@lru_cache
+def fill_hash() -> str:
+    """12 hex digits over this module: how inputs are shown is a part of every prompt."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
 
 def _shown(name: str, value: object) -> str:

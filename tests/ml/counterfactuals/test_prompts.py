@@ -1,6 +1,6 @@
 import pytest
 
-from ml.counterfactuals.registry import DIRECTIONS, MISTAKE_RULES, Stage, offline_rules, prompt_hash, render_prompt
+from ml.counterfactuals.registry import DIRECTIONS, MISTAKE_RULES, Stage, offline_rules, render_prompt
 from ml.errors import InputError
 from ml.vocabulary import MistakeType
 
@@ -45,10 +45,6 @@ def test_directions_follow_the_sense_of_the_video():
     assert "asks for 2 scoops of cocoa. The person goes on to 3 scoops" in smaller
     _, greater = render_prompt("timestamp", "measurement", INPUTS | {"direction": "greater"})
     assert "asks for 2 scoops of cocoa. The person uses only 3 scoops" in greater
-
-
-def test_hashes_tell_types_apart():
-    assert len({prompt_hash(t) for t in MistakeType} | {prompt_hash()}) == len(MistakeType) + 1
 
 
 @pytest.mark.parametrize(("stage", "mistake_type"), [("guess", "timing"), ("extract", "colour"), ("change", "preparation")])
