@@ -1,6 +1,7 @@
 """The asset of an LLM stage: its recordings' inputs read, the stage made, rows written, usage told. What a stage asks is in ``ml``."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -31,6 +32,7 @@ from resources.tables import Tables
 
 if TYPE_CHECKING:
     from ml.llm.batches import Batches
+    from ml.llm.client import Client
     from ml.llm.estimate import Estimate
 
 CHUNK = 64  # recordings whose requests go out together: enough to fill a provider's window, little to lose on a kill
@@ -100,15 +102,16 @@ def llm_asset(name: str, *, group: str, deps: Sequence[Any], description: str, t
         told |= spend_metadata(client.report())
         if chosen.batch:
             _remember_batches(context, llm, name, tally)
-        fail_where_unmade(context, tables, name, tally, told)
-        _fail_where_too_much_failed(context, store, name, ids, chosen.max_failed_share, told)
-        if tally.unmade:
-            context.log.info(f"{name}: {len(tally.unmade)} recordings wait for a batch; the sensor llm_batches requests the next run")
-            report_done(context, tables, name, tally, told)
-            return
-        if tell is not None:
-            told |= tell(store, values, ids)
-        yield dg.MaterializeResult(metadata={**partition_metadata(context, tables, name, tally), **told})
+        with _settling(client, tally):
+            fail_where_unmade(context, tables, name, tally, told)
+            _fail_where_too_much_failed(context, tables, name, tally, chosen.max_failed_share, told)
+            if tally.unmade:
+                context.log.info(f"{name}: {len(tally.unmade)} recordings wait for a batch; the sensor llm_batches requests the next run")
+                report_done(context, tables, name, tally, told)
+                return
+            if tell is not None:
+                told |= tell(store, values, ids)
+            yield dg.MaterializeResult(metadata={**partition_metadata(context, tables, name, tally), **told})
 
     return made
 
@@ -156,6 +159,18 @@ def estimate_metadata(found: "Estimate") -> dict[str, Shown]:
     return shown
 
 
+@contextmanager
+def _settling(client: "Client | Batches", tally: Tally) -> Iterator[None]:
+    """What batches cost is told by one run only: it is settled once this one has told it of any partition."""
+    from ml.llm.batches import Batches
+
+    try:
+        yield
+    finally:
+        if isinstance(client, Batches) and (tally.made or tally.current):
+            client.settle()
+
+
 def _remember_batches(context: dg.AssetExecutionContext, llm: LanguageModels, name: str, tally: Tally) -> None:
     from ml.llm.batch_book import WaitingRun, forget_waiting, remember_waiting
 
@@ -170,15 +185,16 @@ def _remember_batches(context: dg.AssetExecutionContext, llm: LanguageModels, na
 
 
 def _fail_where_too_much_failed(
-    context: dg.AssetExecutionContext, store: TableStore, name: str, ids: Sequence[str], limit: float, told: dict[str, Shown]
+    context: dg.AssetExecutionContext, tables: Tables, name: str, tally: Tally, limit: float, told: dict[str, Shown]
 ) -> None:
-    """Judged on the rows as they stand, whenever they were made, so that a mere rerun does not hide it. The rows stay."""
-    rows = store.scan(name, ids).select("status", "reason").collect()
+    """Judged on the rows as they stand, whenever they were made, so that a mere rerun does not hide it. The rows stay and are told."""
+    rows = tables.store.scan(name, recording_ids(context)).select("status", "reason").collect()
     failed = rows.filter(pl.col("status").is_in([status.value for status in FAILED]))
     nothing = failed.height == rows.height
     if failed.is_empty() or (failed.height / rows.height <= limit and not nothing):
         return
     counts = failed.group_by("status", "reason").len().sort("len", descending=True).row(0, named=True)
+    report_done(context, tables, name, tally, told)
     what = "nothing came out" if nothing else f"more than {limit:.0%} of the rows"
     raise dg.Failure(
         f"{failed.height} of {rows.height} rows of {name} failed ({what}); most often {counts['status']}: {counts['reason']}. "

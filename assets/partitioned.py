@@ -194,7 +194,7 @@ def fail_where_unmade(
         told = f"the budget of {name} ended with {len(over_budget)} of {count} recordings to be made: {reason}. Raise it and run again"
     else:
         return
-    report_done(context, tables, name, tally)
+    report_done(context, tables, name, tally, extra)
     raise dg.Failure(
         told,
         metadata={

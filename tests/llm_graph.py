@@ -110,6 +110,13 @@ class LLMGraph:
             raise_on_error=False,
         )
 
+    def told(self, result: dg.ExecuteInProcessResult, name: str) -> dict[str | None, object]:
+        """One entry of the metadata of each partition that a run materialized, as the UI shows it; None where an event lacks it."""
+        kinds = {dg.DagsterEventType.ASSET_MATERIALIZATION}
+        records = self.instance().get_records_for_run(result.run_id, of_type=kinds).records
+        found = [record.asset_materialization for record in records]
+        return {one.partition: one.metadata[name].value if name in one.metadata else None for one in found}
+
     def start(self) -> subprocess.Popen[str]:
         """The job in a process of its own."""
         script = self.folder / "run_job.py"

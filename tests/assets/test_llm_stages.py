@@ -71,6 +71,26 @@ def test_a_stage_fails_by_its_share_of_failures_and_loses_nothing(llm_graph: LLM
     assert llm_graph.rows("attributes").height == 15
 
 
+def test_what_was_spent_is_told_where_a_run_fails_too(llm_graph: LLMGraph):
+    llm_graph.record("Slice the carrot.")
+    llm_graph.record("Peel the potato.")
+    llm_graph.settings(attributes={})
+    llm_graph.provider.play({"kind": "text", "text": "", "stop_reason": "refusal", "when": "potato", "times": 0}, NONE)
+    result = llm_graph.run("attributes")
+    assert "5 of 10 rows of attributes failed" in failure(result)
+    assert llm_graph.told(result, "calls") == {"cc~0": 10, "cc~1": 10}  # the rows are there, so they are told
+    llm_graph.record("Fry the egg.")
+    llm_graph.settings(attributes={"budget_calls": 3})
+    result = llm_graph.run("attributes")
+    assert "the budget of attributes ended" in failure(result)
+    assert llm_graph.told(result, "calls") == {"cc~0": 3, "cc~1": 3}
+    llm_graph.settings(attributes={"max_in_flight": 1})
+    llm_graph.provider.play({"kind": "text", "text": "None"}, {"kind": "status", "status": 401, "times": 0})
+    result = llm_graph.run("attributes")
+    assert "the key was refused" in failure(result)
+    assert llm_graph.told(result, "calls") == {"cc~0": 1, "cc~1": 1}
+
+
 def test_nothing_but_failures_is_a_failed_stage(llm_graph: LLMGraph):
     llm_graph.record("Slice the carrot.")
     llm_graph.settings(attributes={"max_failed_share": 1.0})

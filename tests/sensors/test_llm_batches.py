@@ -66,6 +66,19 @@ def test_from_submission_to_the_last_row(llm_graph: LLMGraph):
     assert finished == {dg.DagsterRunStatus.SUCCESS}  # no run and no worker waited
 
 
+def test_a_later_run_does_not_tell_the_cost_of_a_batch_again(llm_graph: LLMGraph):
+    llm_graph.record("Slice the carrot.")
+    llm_graph.settings(attributes={"batch": True})
+    llm_graph.provider.play(*REPLIES)
+    llm_graph.run("attributes")
+    (request,) = tick(llm_graph).run_requests
+    first = llm_graph.run("attributes", tags=dict(request.tags))
+    assert metadata(first, "attributes")["calls"] == 5
+    llm_graph.store.drop("attributes", llm_graph.ids[0])
+    again = metadata(llm_graph.run("attributes"), "attributes")
+    assert (again["calls"], again["money usd"]) == (0, 0.0)
+
+
 def test_the_estimate_halves_the_price(llm_graph: LLMGraph):
     llm_graph.record("Slice the carrot.")
     told = []
