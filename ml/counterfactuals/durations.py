@@ -64,12 +64,16 @@ def find_durations(text: str) -> list[Duration]:
 
 def read_duration(text: str) -> Duration | None:
     """The first stated time of a short text, or a clock time ``1:30`` (minutes and seconds)."""
-    if durations := find_durations(text):
-        return durations[0]
-    if match := _CLOCK.search(text):
+    return next(iter(find_durations(text) or find_clock_times(text)), None)
+
+
+def find_clock_times(text: str) -> list[Duration]:
+    """Times as a timer shows them, in order: ``1:30`` is 90 s, ``1:00:00`` an hour."""
+    found = []
+    for match in _CLOCK.finditer(text):
         seconds = float(int(match[1] or 0) * 3600 + int(match[2]) * 60 + int(match[3]))
-        return Duration(seconds, seconds, match[0], match.start(), match.end())
-    return None
+        found.append(Duration(seconds, seconds, match[0], match.start(), match.end()))
+    return found
 
 
 NICE_SECONDS: Final = (

@@ -17,6 +17,8 @@ from ml.counterfactuals.lexicon.heat import (
     STATE_HIGHER,
     STATE_LOWER,
     STATES,
+    TURNED_DOWN,
+    TURNED_UP,
 )
 from ml.counterfactuals.numbers import Number, find_numbers
 
@@ -28,6 +30,11 @@ class HeatKind(StrEnum):
     SETTING = "setting"
     STATE = "state"
     TURN = "turn"
+
+
+class Turn(StrEnum):
+    DOWN = "down"
+    UP = "up"
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,30 @@ def read_heat(text: str) -> Heat | None:
         if numbers:
             return Heat(HeatKind.SETTING, text, 0, len(text), float(number[1]), (Reading(numbers[0], ""),))
     return None
+
+
+def level_ranks(text: str) -> list[int]:
+    """Places on the dial of the level words of a text, whatever they are said of: 1 for ``low``, 3 for ``medium``."""
+    found = []
+    for match in re.finditer(rf"\b{_LEVEL_WORD}\b", text, re.IGNORECASE):
+        ends = re.split(r"\s+to\s+", match[0])
+        found += [_level_rank(word) for word in ({match[0], *ends} if len(ends) > 1 else {match[0]})]  # "from low to high" names both
+    return found
+
+
+def state_ranks(text: str) -> list[int]:
+    """Places of the thermal states that a text names: 1 for ``cold``, 5 for ``hot``."""
+    pattern = rf"\b(?:{'|'.join(sorted(STATES, key=len, reverse=True))})\b"
+    return [STATES[match[0].lower()] for match in re.finditer(pattern, text, re.IGNORECASE)]
+
+
+def turns(text: str) -> list[Turn]:
+    """Which ways a text has the heat turned."""
+    found = []
+    for match in re.finditer(r"\b[a-z]+\b", text, re.IGNORECASE):
+        if match[0].lower() in TURNED_DOWN | TURNED_UP:
+            found.append(Turn.DOWN if match[0].lower() in TURNED_DOWN else Turn.UP)
+    return found
 
 
 _DIAL_TOP: Final = {"gas": 9, "power": 10}

@@ -14,6 +14,16 @@ from ml.vocabulary import Direction, MistakeType, Status
 Rule = Callable[[Mapping[str, object]], str]
 
 
+def no_bar(instruction: str, fields: Fields) -> str | None:
+    """Nothing bars this mistake."""
+    return None
+
+
+def any_text(instruction: str, fields: Fields, text: str) -> str | None:
+    """Every text will do."""
+    return None
+
+
 @dataclass(frozen=True)
 class Question:
     """What a timestamp answer is checked against. Times are on the recording's time line."""
@@ -32,7 +42,9 @@ class MistakeRules:
     ``about`` says what differs between instruction and action in such a mistake, in words that end a sentence. ``changed`` is the field
     that the counterfactual changes; its new value is ``counterfactual_<changed>``. ``read_attributes`` reads an extraction reply.
     ``bars(instruction, fields)`` says why a step cannot have this mistake, else None. ``check(instruction, fields, direction,
-    minimum_change)`` says what is wrong with a changed attribute, else None. ``read_moment`` reads and checks a timestamp reply.
+    minimum_change)`` says what is wrong with a changed attribute, else None. ``check_instruction(instruction, fields, changed)`` says
+    what is wrong with the changed instruction, ``check_feedback(instruction, fields, feedback)`` with the feedback, else None; a type
+    without them takes any text. ``read_moment`` reads and checks a timestamp reply.
     ``offline`` are the rules backend's answers by stage, imported when they are first needed. ``minimum_change_s`` is passed on to
     prompts where ``has_minimum``. For the schemas of replies: ``listed`` is the key of the list where an extraction holds several
     attributes, ``proposed`` are fields that it proposes beside ``fields``, ``moments`` are the names of a timestamp reply.
@@ -49,6 +61,8 @@ class MistakeRules:
     check: Callable[[str, Fields, Direction, float], str | None]
     read_moment: Callable[[str, Question], Moment]
     offline: Callable[[], Mapping[str, Rule]]
+    check_instruction: Callable[[str, Fields, str], str | None] = any_text
+    check_feedback: Callable[[str, Fields, str], str | None] = any_text
     has_minimum: bool = False
     listed: str | None = None
     proposed: tuple[str, ...] = ()
@@ -76,9 +90,4 @@ def on_list(t_s: float, question: Question) -> Moment | None:
         return Moment(
             None, Status.OFF_LIST, f"{t_s:g} s is not among the options; the nearest is {nearest:g} s, {abs(nearest - t_s):g} s away"
         )
-    return None
-
-
-def no_bar(instruction: str, fields: Fields) -> str | None:
-    """Nothing bars this mistake."""
     return None

@@ -15,7 +15,7 @@ MISTAKE_RULES: Final[Mapping[MistakeType, MistakeRules]] = {
     mistake_type: import_module(f"ml.counterfactuals.types.{mistake_type}").RULES for mistake_type in MistakeType
 }
 DIRECTIONS: Final[Mapping[MistakeType, tuple[Direction, ...]]] = {kind: rules.directions for kind, rules in MISTAKE_RULES.items()}
-PARSER_VERSION: Final = "1"
+PARSER_VERSION: Final = "2"
 
 
 class Stage(StrEnum):

@@ -98,7 +98,7 @@ class _Draft:
         return Question(stage, self.rule.mistake_type, inputs)
 
     def take(self, stage: Stage, what: str, replies: Mapping[str, Reply]) -> None:
-        """Reads the reply to ``stage``; the stage's text is in ``made`` where it is ok."""
+        """Reads the reply to ``stage``; the stage's text is in ``made`` where it can be read, also where it says something else."""
         reply = replies[self.question(stage).key]
         value = (
             short_text(reply.text, what)
@@ -107,6 +107,13 @@ class _Draft:
         )
         if value.status is Status.OK and value.text is not None:
             self.made[stage] = value.text
+            if stage is Stage.INSTRUCT and _same_text(value.text, self.instruction):
+                self.fail(Status.INCONSISTENT, "the changed instruction equals the original")
+                return
+            check = {Stage.INSTRUCT: self.rule.check_instruction, Stage.FEEDBACK: self.rule.check_feedback}.get(stage)
+            wrong = check(self.instruction, self.fields, value.text) if check is not None else None
+            if wrong is not None:
+                self.fail(Status.INCONSISTENT, wrong)
         else:
             self.fail(value.status, value.reason)
 
@@ -163,8 +170,6 @@ def _fill(drafts: list[_Draft], client: Asks, progress: Progress | None) -> None
     replies = ask(client, [draft.question(Stage.INSTRUCT) for draft in open_drafts], progress)
     for draft in open_drafts:
         draft.take(Stage.INSTRUCT, "instruction that fits the change", replies)
-        if draft.is_ok and _same_text(draft.made[Stage.INSTRUCT], draft.instruction):
-            draft.fail(Status.INCONSISTENT, "the changed instruction equals the original")
     open_drafts = [draft for draft in drafts if draft.is_ok]
     replies = ask(client, [draft.question(Stage.FEEDBACK) for draft in open_drafts], progress)
     for draft in open_drafts:

@@ -55,6 +55,10 @@ STATE_LOWER: Final[dict[int, tuple[str, ...]]] = {6: ("cold", "lukewarm"), 5: ("
 STATE_HIGHER: Final[dict[int, tuple[str, ...]]] = {0: ("hot", "warm"), 1: ("hot", "warm"), 3: ("hot",)}
 LIQUIDS: Final = words("water milk broth stock oil cream tap juice coffee tea soup wine")
 
+# Words of turning the heat, each way.
+TURNED_DOWN: Final = words("lower lowering lowered reduce reducing reduced decrease decreasing decreased down")
+TURNED_UP: Final = words("raise raising raised increase increasing increased up")
+
 HEATED_THINGS: Final = frozenset(
     [
         "burner",

@@ -45,6 +45,7 @@ _PORTIONS: Final = re.compile(
     r"\s+(?:equal\s+)?(?:pieces?|parts?|halves|quarters|slices|wedges|strips|cubes|batches|layers|portions|rows)\b"
 )
 _DUAL: Final = re.compile(r"\s*(?:or|/|\(|,)\s*(?:about\s+|approximately\s+|roughly\s+)?", re.IGNORECASE)
+_ENDS: Final = re.compile(r"\s*(?:-|–|—|to)\s*")
 _SIZED: Final = re.compile(
     rf"(?:(?:{'|'.join(sorted(SIZE_WORDS, key=len, reverse=True))})(?:[\s-]+(?:sized?|in\s+size))?[\s,]+)+", re.IGNORECASE
 )
@@ -69,6 +70,9 @@ def find_measurements(instruction: str) -> list[Measurement]:
         for other in numbers[index + 1 :]:
             joint = _DUAL.fullmatch(text, end, other.start)
             more = read_part(text, other)
+            if _ENDS.fullmatch(text, end, other.start) and more.unit is not None and more.unit == part.unit:
+                end = more.end  # "0.8 oz - 1.2 oz": a range that names its unit twice
+                continue
             if joint is None or more.unit is None or more.unit.kind in (UnitKind.TIME, UnitKind.LENGTH):
                 break
             end = more.end + (text[more.end : more.end + 1] == ")" and "(" in text[end : more.end])

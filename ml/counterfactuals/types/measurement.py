@@ -8,6 +8,7 @@ from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.measurement import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, many_attributes
+from ml.counterfactuals.said import check_amount_feedback, check_amount_instruction
 from ml.vocabulary import Direction, MistakeType
 
 FIELDS: Final = ("ingredient", "quantity")
@@ -79,5 +80,7 @@ RULES: Final = MistakeRules(
     check=check,
     read_moment=read_one_moment,
     offline=offline,
+    check_instruction=check_amount_instruction,
+    check_feedback=check_amount_feedback,
     listed="measurements",
 )

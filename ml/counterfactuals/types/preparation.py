@@ -7,7 +7,7 @@ from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.preparation import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, one_attribute
-from ml.counterfactuals.ways import check_way
+from ml.counterfactuals.ways import check_way, check_way_feedback, check_way_instruction
 from ml.vocabulary import Direction, MistakeType
 
 FIELDS: Final = ("method", "object", "method_duration")
@@ -20,7 +20,15 @@ def read_attributes(reply: str) -> Attributes:
 
 
 def check(instruction: str, fields: Fields, direction: Direction, minimum_change_s: float) -> str | None:
-    return check_way(fields["method"], fields["counterfactual_method"])
+    return check_way(instruction, fields["method"], fields["counterfactual_method"])
+
+
+def check_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
+    return check_way_instruction(instruction, fields["method"], fields["counterfactual_method"], changed)
+
+
+def check_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
+    return check_way_feedback(instruction, fields["method"], fields["counterfactual_method"], feedback)
 
 
 def offline() -> Mapping[str, Rule]:
@@ -47,5 +55,7 @@ RULES: Final = MistakeRules(
     check=check,
     read_moment=read_one_moment,
     offline=offline,
+    check_instruction=check_instruction,
+    check_feedback=check_feedback,
     proposed=PROPOSED,
 )

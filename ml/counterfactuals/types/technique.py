@@ -7,7 +7,7 @@ from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.technique import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, one_attribute
-from ml.counterfactuals.ways import check_way
+from ml.counterfactuals.ways import check_way, check_way_feedback, check_way_instruction
 from ml.vocabulary import Direction, MistakeType
 
 FIELDS: Final = ("technique", "item")
@@ -18,7 +18,15 @@ def read_attributes(reply: str) -> Attributes:
 
 
 def check(instruction: str, fields: Fields, direction: Direction, minimum_change_s: float) -> str | None:
-    return check_way(fields["technique"], fields["counterfactual_technique"])
+    return check_way(instruction, fields["technique"], fields["counterfactual_technique"])
+
+
+def check_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
+    return check_way_instruction(instruction, fields["technique"], fields["counterfactual_technique"], changed)
+
+
+def check_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
+    return check_way_feedback(instruction, fields["technique"], fields["counterfactual_technique"], feedback)
 
 
 def offline() -> Mapping[str, Rule]:
@@ -46,4 +54,6 @@ RULES: Final = MistakeRules(
     check=check,
     read_moment=read_one_moment,
     offline=offline,
+    check_instruction=check_instruction,
+    check_feedback=check_feedback,
 )

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ml.counterfactuals.heat import Heat, HeatKind, read_heat
+from ml.counterfactuals.heat import HeatKind, Turn, read_heat, turns
+from ml.counterfactuals.heat_scales import LEAST_GAP, gaps_between, scale_of
 from ml.counterfactuals.mistake_rules import MistakeRules, Rule, no_bar
 from ml.counterfactuals.moments import read_one_moment
 from ml.counterfactuals.prompts.temperature import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, one_attribute
+from ml.counterfactuals.said import check_setting_feedback, check_setting_instruction
 from ml.vocabulary import Direction, MistakeType
 
 FIELDS: Final = ("kitchen_item", "heat_setting", "food_item")
@@ -18,28 +20,25 @@ def read_attributes(reply: str) -> Attributes:
 
 
 def check(instruction: str, fields: Fields, direction: Direction, minimum_change_s: float) -> str | None:
-    """The new setting must be lower or higher as asked; of two units both must change."""
-    old, new = read_heat(fields["heat_setting"]), read_heat(fields["counterfactual_heat_setting"])
-    if fields["heat_setting"].lower() == fields["counterfactual_heat_setting"].lower():
+    """The new setting must be of the same kind, lower or higher as asked, by a difference that can be seen; of two units both change."""
+    used, asked = fields["heat_setting"], fields["counterfactual_heat_setting"]
+    old, new = read_heat(used), read_heat(asked)
+    if " ".join(used.lower().split()) == " ".join(asked.lower().split()):
         return "the setting is unchanged"
-    if old is None or new is None or HeatKind.TURN in (old.kind, new.kind) or old.kind is not new.kind:
-        return None  # settings of unlike kinds ("high" and "180 °C") have no common scale
-    wanted = new.rank < old.rank if direction is Direction.LOWER else new.rank > old.rank
-    if not wanted:
-        return f"{new.text!r} is not {direction} than {old.text!r}"
-    if len(old.readings) > 1:
-        return _both_changed(old, new, direction)
-    return None
-
-
-def _both_changed(old: Heat, new: Heat, direction: Direction) -> str | None:
-    if len(old.readings) != len(new.readings):
-        return f"{old.text!r} states two units, {new.text!r} does not"
-    for before, after in zip(old.readings, new.readings, strict=True):
-        outside = after.number.high < before.number.low if direction is Direction.LOWER else after.number.low > before.number.high
-        if not outside:
-            return f"{new.text!r} leaves a unit of {old.text!r} inside its range"
-    return None
+    if old is None or new is None:
+        return f"{used if old is None else asked!r} is no heat setting that can be read"
+    if scale_of(old) != scale_of(new):
+        return f"{asked!r} cannot be compared with {used!r}"
+    if old.kind is HeatKind.TURN:
+        wanted = Turn.DOWN if direction is Direction.LOWER else Turn.UP
+        return None if set(turns(new.text)) == {wanted} != set(turns(old.text)) else f"{asked!r} is not {direction} than {used!r}"
+    if len(old.readings) > len(new.readings):
+        return f"{used!r} states two units, {asked!r} does not"
+    gaps = gaps_between(old, new, is_lower=direction is Direction.LOWER)
+    if min(gaps) <= 0:
+        return f"{asked!r} is not {direction} than {used!r}"
+    least = LEAST_GAP[old.kind]
+    return f"{asked!r} differs too little from {used!r} to be seen" if min(gaps) < least else None
 
 
 def offline() -> Mapping[str, Rule]:
@@ -67,4 +66,6 @@ RULES: Final = MistakeRules(
     check=check,
     read_moment=read_one_moment,
     offline=offline,
+    check_instruction=check_setting_instruction,
+    check_feedback=check_setting_feedback,
 )

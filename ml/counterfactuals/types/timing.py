@@ -9,6 +9,7 @@ from ml.counterfactuals.durations import read_duration
 from ml.counterfactuals.mistake_rules import MistakeRules, Question, Rule, on_list
 from ml.counterfactuals.prompts.timing import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, Moment, one_attribute, timestamp_fields
+from ml.counterfactuals.said import check_time_feedback, check_time_instruction
 from ml.vocabulary import Direction, MistakeType, Status
 
 FIELDS: Final = ("kitchen_item", "amount_of_time", "food_item")
@@ -95,6 +96,8 @@ RULES: Final = MistakeRules(
     check=check,
     read_moment=read_moment,
     offline=offline,
+    check_instruction=check_time_instruction,
+    check_feedback=check_time_feedback,
     has_minimum=True,
     moments=("start_timestamp", "critical_timestamp"),
 )

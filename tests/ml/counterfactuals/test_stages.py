@@ -178,6 +178,31 @@ def test_an_unchanged_instruction_is_inconsistent():
     assert one(made, "technique", "alternative")["status"] == Status.INCONSISTENT
 
 
+@pytest.mark.parametrize(
+    ("text", "mistake_type", "said"),
+    [
+        ("Heat the water to 195-205 °F or 91-96 °C.", "temperature", "Heat the water to 150-160 F or 91-96 C."),
+        ("Fry the egg for 5 minutes.", "timing", "Fry the egg for 5 minutes and 2 seconds."),
+        ("Add 1/4 cup or 60 ml of milk.", "measurement", "Add some milk or 60 ml."),
+        ("Slice the carrot.", "technique", "Slice the carrot well."),
+    ],
+)
+def test_a_text_of_a_model_must_ask_for_the_change(text, mistake_type, said):
+    made = pairs(answering(**{f"instruct_{mistake_type}": said}), text, minimum_s=15.0).filter(pl.col("mistake_type") == mistake_type)
+    assert set(made["status"]) <= {Status.INCONSISTENT, Status.NOT_APPLICABLE}
+    assert Status.INCONSISTENT in set(made["status"])
+    assert made["feedback"].null_count() == made.height
+
+
+@pytest.mark.parametrize("mistake_type", ["measurement", "timing", "temperature", "technique", "preparation"])
+def test_feedback_of_a_model_must_name_what_was_asked(mistake_type):
+    made = pairs(answering(**{f"feedback_{mistake_type}": "Great job!"}), *KITCHEN).filter(pl.col("mistake_type") == mistake_type)
+    assert set(made["status"]) <= {Status.INCONSISTENT, Status.NOT_APPLICABLE}
+    reasons = made.filter(pl.col("status") == Status.INCONSISTENT)["reason"].to_list()
+    assert reasons
+    assert all("feedback does not say" in reason for reason in reasons)
+
+
 def test_slots_follow_the_window_grid_inside_the_clip():
     assert feedback_slots(0.0, 20.0) == [2.5, 7.5, 12.5, 17.5]
     assert feedback_slots(13.0, 27.0) == [14.0, 17.5, 22.5, 26.0]

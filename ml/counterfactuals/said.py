@@ -1,0 +1,196 @@
+"""Whether the texts of a counterfactual say what was changed: the new amount, time or setting in the instruction and in the feedback.
+
+A reply of a model may put things in its own words; numbers in words, other spellings of a unit and another order are all the same here.
+Ways of doing are compared in ``ways``. Whether the new value itself fits is checked by each type.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Final, TypeVar
+
+from ml.counterfactuals.amounts import Amount, Part, read_amount, read_part
+from ml.counterfactuals.durations import Duration, find_clock_times, find_durations, read_duration
+from ml.counterfactuals.heat import Heat, HeatKind, find_heat, level_ranks, read_heat, state_ranks, turns
+from ml.counterfactuals.numbers import Number, find_numbers
+from ml.counterfactuals.reading import Fields
+from ml.counterfactuals.spelled_numbers import in_digits
+
+T = TypeVar("T")
+_CLOSE: Final = Fraction(1, 100)
+
+
+def _lacks(what: str, value: str) -> str:
+    return f"the {what} does not say {value!r}"
+
+
+def _keeps(value: str) -> str:
+    return f"the changed instruction still says {value!r}"
+
+
+def _count(found: Sequence[T], same: Callable[[T], bool]) -> int:
+    return sum(1 for entry in found if same(entry))
+
+
+def _kept(original: Sequence[T], new: Sequence[T], same: Callable[[T], bool]) -> bool:
+    """Whether an old value still stands in the new text: the original may say it of other things too."""
+    before, after = _count(original, same), _count(new, same)
+    return after > 0 and after >= before
+
+
+def _same_number(a: Number, b: Number) -> bool:
+    return abs(a.low - b.low) <= abs(b.low) * _CLOSE and abs(a.high - b.high) <= abs(b.high) * _CLOSE
+
+
+def _parts(text: str) -> list[Part]:
+    """The amounts of a text; a number in brackets after a unit stands for itself."""
+    return [read_part(text, number) for number in find_numbers(text)]
+
+
+def _same_part(a: Part, b: Part) -> bool:
+    return _same_number(a.number, b.number) and (a.unit and a.unit.name) == (b.unit and b.unit.name)
+
+
+def _same_size(a: Part, b: Part) -> bool:
+    """The same amount in other units: 8 tablespoons are half a cup. A tenth is granted to rounding."""
+    import pint
+
+    if a.unit is None or b.unit is None or a.unit.pint is None or b.unit.pint is None:
+        return False
+    registry = pint.get_application_registry()
+    one, other = registry.Quantity(float(a.number.low), a.unit.pint), registry.Quantity(float(b.number.low), b.unit.pint)
+    return one.is_compatible_with(other) and abs(float(one.to(other.units).magnitude) / float(other.magnitude) - 1) <= 0.1
+
+
+def amount_in_full(instruction: str, quantity: str) -> Amount | None:
+    """The amount of an instruction with all units that it is given in, where ``quantity`` may name only the first."""
+    wanted = read_amount(quantity)
+    if wanted is None:
+        return None
+    for part in _parts(instruction):
+        if _same_part(part, wanted.parts[0]):
+            full = read_amount(instruction[part.start :])
+            return full if full is not None and len(full.parts) > len(wanted.parts) else wanted
+    return wanted
+
+
+def check_amount_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
+    """The new amount must be there in every unit, the old one gone in every unit in which it was given."""
+    before, after = in_digits(instruction), in_digits(changed)
+    asked, used = read_amount(in_digits(fields["counterfactual_quantity"])), amount_in_full(before, in_digits(fields["quantity"]))
+    found, old = _parts(after), _parts(before)
+    if asked is None or used is None:
+        return None
+    for wanted in asked.parts:
+        is_only = len(asked.parts) == 1
+        if not any(_same_part(part, wanted) or (is_only and _same_size(part, wanted)) for part in found):
+            return _lacks("changed instruction", fields["counterfactual_quantity"])
+    for part in used.parts:
+        if any(_same_part(part, wanted) for wanted in asked.parts):
+            continue
+        if _kept(old, found, lambda other, part=part: _same_part(other, part)):  # type: ignore[misc]
+            return _keeps(used.text[part.start : part.end])
+    return None
+
+
+def check_amount_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
+    """The feedback must name the asked amount, in one unit or as the bare number."""
+    asked = read_amount(in_digits(fields["counterfactual_quantity"]))
+    if asked is None:
+        return None
+    for part in _parts(in_digits(feedback)):
+        for wanted in asked.parts:
+            bare = part.unit is None or wanted.unit is None
+            if _same_part(part, wanted) or _same_size(part, wanted) or (bare and _same_number(part.number, wanted.number)):
+                return None
+    return _lacks("feedback", fields["counterfactual_quantity"])
+
+
+def _times(text: str) -> list[Duration]:
+    return [*find_durations(text), *find_clock_times(text)]
+
+
+def _same_time(a: Duration, b: Duration) -> bool:
+    return abs(a.low_s - b.low_s) <= 0.5 and abs(a.high_s - b.high_s) <= 0.5
+
+
+def check_time_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
+    """The new time must be there and the old one gone."""
+    asked, used = (read_duration(in_digits(fields[name])) for name in ("counterfactual_amount_of_time", "amount_of_time"))
+    found, old = _times(in_digits(changed)), _times(in_digits(instruction))
+    if asked is None or used is None:
+        return None
+    if not any(_same_time(time, asked) for time in found):
+        return _lacks("changed instruction", fields["counterfactual_amount_of_time"])
+    return _keeps(fields["amount_of_time"]) if _kept(old, found, lambda time: _same_time(time, used)) else None
+
+
+def check_time_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
+    """The feedback must name the asked time, or its number where the unit goes without saying."""
+    text, wanted = in_digits(feedback), in_digits(fields["counterfactual_amount_of_time"])
+    asked = read_duration(wanted)
+    if asked is None or any(_same_time(time, asked) for time in _times(text)):
+        return None
+    bare = [part.number for part in _parts(text) if part.unit is None]
+    if all(any(_same_number(number, other) for other in bare) for number in find_numbers(wanted)):
+        return None
+    return _lacks("feedback", fields["counterfactual_amount_of_time"])
+
+
+def _setting_in_full(instruction: str, setting: str) -> Heat | None:
+    """The setting with all units that the instruction gives it in, where ``setting`` may name only the first."""
+    wanted = read_heat(setting)
+    if wanted is None or wanted.kind is not HeatKind.DEGREES:
+        return wanted
+    for heat in find_heat(instruction):
+        if heat.kind is HeatKind.DEGREES and any(_same_number(reading.number, wanted.readings[0].number) for reading in heat.readings):
+            return heat if len(heat.readings) > len(wanted.readings) else wanted
+    return wanted
+
+
+def check_setting_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
+    """The new setting must be there in every unit, the old one gone in every unit in which it was given."""
+    before, after = in_digits(instruction), in_digits(changed)
+    asked = read_heat(in_digits(fields["counterfactual_heat_setting"]))
+    used = _setting_in_full(before, in_digits(fields["heat_setting"]))
+    if asked is None or used is None:
+        return None
+    if not _names_setting(after, asked, every_unit=True):
+        return _lacks("changed instruction", fields["counterfactual_heat_setting"])
+    if asked.kind is not used.kind:
+        return None
+    if used.readings:
+        found, old = ([part.number for part in _parts(text)] for text in (after, before))
+        for reading in used.readings:
+            new = any(_same_number(reading.number, other.number) for other in asked.readings)
+            if not new and _kept(old, found, lambda number, reading=reading: _same_number(number, reading.number)):  # type: ignore[misc]
+                return _keeps(fields["heat_setting"])
+        return None
+    places = {HeatKind.LEVEL: level_ranks, HeatKind.STATE: state_ranks}.get(used.kind)
+    if places is not None:
+        kept = _kept(places(before), places(after), lambda rank: rank == int(used.rank))
+    else:
+        gone = set(turns(used.text)) - set(turns(asked.text))
+        kept = _kept(turns(before), turns(after), lambda turn: turn in gone)
+    return _keeps(fields["heat_setting"]) if kept else None
+
+
+def _names_setting(text: str, setting: Heat, *, every_unit: bool) -> bool:
+    match setting.kind:
+        case HeatKind.LEVEL:
+            return int(setting.rank) in level_ranks(text)
+        case HeatKind.STATE:
+            return int(setting.rank) in state_ranks(text)
+        case HeatKind.TURN:
+            return bool(set(turns(setting.text)) & set(turns(text)))
+        case _:
+            numbers = [part.number for part in _parts(text)]
+            named = [any(_same_number(number, reading.number) for number in numbers) for reading in setting.readings]
+            return all(named) if every_unit else any(named)
+
+
+def check_setting_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
+    """The feedback must name the asked setting, in one unit."""
+    asked = read_heat(in_digits(fields["counterfactual_heat_setting"]))
+    if asked is None or _names_setting(in_digits(feedback), asked, every_unit=False):
+        return None
+    return _lacks("feedback", fields["counterfactual_heat_setting"])

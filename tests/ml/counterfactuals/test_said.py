@@ -1,0 +1,131 @@
+"""Texts of a model are read again: they must say the new value in every unit, and the old one no more."""
+
+import pytest
+
+from ml.counterfactuals.registry import MISTAKE_RULES
+from ml.counterfactuals.spelled_numbers import in_digits
+from ml.vocabulary import MistakeType
+
+MILK = ("measurement", "Add 1/4 cup or 60 ml of milk.", {"ingredient": "milk", "quantity": "1/4 cup", "counterfactual_quantity": "1/2 cup"})
+BOTH = (MILK[0], MILK[1], {"quantity": "1/4 cup or 60 ml", "counterfactual_quantity": "1/2 cup or 120 ml", "ingredient": "milk"})
+COCOA = ("measurement", "Add 3 scoops of cocoa to the bowl.", {"quantity": "3 scoops", "counterfactual_quantity": "2 scoops"})
+EGGS = ("measurement", "Whisk 2 eggs and 2 cups of milk", {"quantity": "2", "counterfactual_quantity": "3"})
+EGG = ("timing", "Fry the egg for 5 minutes.", {"amount_of_time": "5 minutes", "counterfactual_amount_of_time": "2 minutes"})
+HALF = ("timing", "Boil it for 1 minute.", {"amount_of_time": "1 minute", "counterfactual_amount_of_time": "90 seconds"})
+WATER = (
+    "temperature",
+    "Heat the water to 195-205 °F or 91-96 °C.",
+    {"heat_setting": "195-205 °F or 91-96 °C", "counterfactual_heat_setting": "150-160 °F or 66-71 °C"},
+)
+BAKE = ("temperature", "Bake at 350°F (175°C)", {"heat_setting": "350°F", "counterfactual_heat_setting": "300°F"})
+PAN = ("temperature", "Cook it in a medium pan on medium heat", {"heat_setting": "medium heat", "counterfactual_heat_setting": "low heat"})
+COLD = ("temperature", "Rinse the rice under cold water", {"heat_setting": "cold", "counterfactual_heat_setting": "hot"})
+DOWN = ("temperature", "Lower the heat", {"heat_setting": "Lower the heat", "counterfactual_heat_setting": "Raise the heat"})
+MUFFIN = (
+    "technique",
+    "Cut the English muffin into two pieces with a knife",
+    {"technique": "cut with a knife", "counterfactual_technique": "split with a fork"},
+)
+WHISK = ("preparation", "Whisk the eggs", {"method": "whisk", "counterfactual_method": "beat with a fork"})
+CARROT = ("technique", "Slice the carrot.", {"technique": "slice", "counterfactual_technique": "dice"})
+
+
+@pytest.mark.parametrize(
+    ("case", "changed"),
+    [
+        (BOTH, "Add 1/2 cup or 120 ml of milk."),
+        (BOTH, "Add half a cup (120 ml) of milk."),
+        (COCOA, "Add two scoops of cocoa to the bowl."),
+        (COCOA, "Add a couple of scoops of cocoa to the bowl."),
+        (EGGS, "Whisk three eggs with 2 cups of milk"),
+        (EGG, "Fry the egg for two minutes."),
+        (EGG, "Fry the egg for 120 sec."),
+        (HALF, "Boil it for a minute and a half."),
+        (HALF, "Boil it for 1:30 on the timer."),
+        (WATER, "Heat the water to between 150 and 160 °F (66-71 °C)."),
+        (PAN, "Cook it in a medium pan over a low flame"),
+        (PAN, "Cook it gently in a medium pan, on gentle heat"),
+        (COLD, "Rinse the rice under hot running water"),
+        (DOWN, "Turn the heat up"),
+        (MUFFIN, "Split the English muffin into two pieces with a fork"),
+        (WHISK, "Use a fork to beat the eggs"),
+        (CARROT, "Cut the carrot into small cubes."),
+    ],
+)
+def test_other_words_for_the_change_are_taken(case, changed):
+    mistake_type, instruction, fields = case
+    assert MISTAKE_RULES[MistakeType(mistake_type)].check_instruction(instruction, fields, changed) is None
+
+
+@pytest.mark.parametrize(
+    ("case", "changed"),
+    [
+        (MILK, "Add 1/2 cup or 60 ml of milk."),
+        (BOTH, "Add some milk or 60 ml."),
+        (BOTH, "Add 1/2 cup of milk."),
+        (BOTH, "Add 1/2 cup or 60 ml of milk."),
+        (COCOA, "Add 2 teaspoons of cocoa to the bowl."),
+        (COCOA, "Add some cocoa to the bowl."),
+        (EGGS, "Whisk 2 eggs and 3 cups of milk"),
+        (EGG, "Fry the egg for 5 minutes and 2 seconds."),
+        (EGG, "Fry the egg for 2 minutes, then for 5 minutes."),
+        (WATER, "Heat the water to 150-160 F or 91-96 C."),
+        (WATER, "Heat the water to 150-160 F."),
+        (BAKE, "Bake at 300°F (175°C)"),
+        (PAN, "Cook it in a low pan on medium heat, in a medium way"),
+        (PAN, "Cook it in a medium pan"),
+        (COLD, "Rinse the rice under water"),
+        (DOWN, "Lower the heat a bit"),
+        (MUFFIN, "Cut the English muffin in two"),
+        (WHISK, "Beat the eggs"),
+        (CARROT, "Slice and dice the carrot."),
+    ],
+)
+def test_an_instruction_that_does_not_ask_for_the_change_is_told(case, changed):
+    mistake_type, instruction, fields = case
+    assert MISTAKE_RULES[MistakeType(mistake_type)].check_instruction(instruction, fields, changed) is not None
+
+
+@pytest.mark.parametrize(
+    ("case", "feedback"),
+    [
+        (BOTH, "You poured too little, it should be half a cup."),
+        (COCOA, "That was the third scoop; stop at two."),
+        (EGG, "You are past the two-minute mark, take the egg off."),
+        (HALF, "Not long enough: keep it going for one and a half minutes."),
+        (WATER, "The water is too hot, keep it between 150 and 160 °F."),
+        (PAN, "Careful, this step calls for low heat, not medium."),
+        (PAN, "Turn it from medium to low."),
+        (COLD, "You're rinsing with cold water, hot water was asked for."),
+        (MUFFIN, "Don't use a knife to cut the muffin, use a fork to split it instead."),
+        (WHISK, "You should be using a fork for the eggs."),
+        (CARROT, "You are slicing the carrot, it should be cut into cubes."),
+    ],
+)
+def test_feedback_that_names_what_was_asked_is_taken(case, feedback):
+    mistake_type, instruction, fields = case
+    assert MISTAKE_RULES[MistakeType(mistake_type)].check_feedback(instruction, fields, feedback) is None
+
+
+@pytest.mark.parametrize("case", [BOTH, COCOA, EGGS, EGG, WATER, PAN, COLD, DOWN, MUFFIN, WHISK, CARROT])
+def test_praise_names_nothing(case):
+    mistake_type, instruction, fields = case
+    assert MISTAKE_RULES[MistakeType(mistake_type)].check_feedback(instruction, fields, "Great job!") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("half a cup", "1/2 cup"),
+        ("three quarters of a cup", "3/4 cup"),
+        ("one and a half cups", "1 1/2 cups"),
+        ("an hour and a half", "1 1/2 hour"),
+        ("half a dozen eggs", "6 eggs"),
+        ("twenty-five minutes", "25 minutes"),
+        ("three hundred and fifty degrees", "350 degrees"),
+        ("a heaped teaspoon", "1 heaped teaspoon"),
+        ("a bowl", "a bowl"),
+    ],
+)
+def test_spelled_amounts_become_digits(text, digits):
+    assert in_digits(text) == digits
