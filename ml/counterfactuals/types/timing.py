@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
-from ml.counterfactuals.durations import read_duration
-from ml.counterfactuals.mistake_rules import MistakeRules, Question, Rule, on_list
+from ml.counterfactuals.durations import Duration, read_duration
+from ml.counterfactuals.mistake_rules import OPTION_TOLERANCE_S, MistakeRules, Question, Rule, on_list
 from ml.counterfactuals.prompts.timing import PROMPTS
 from ml.counterfactuals.reading import Attributes, Fields, Moment, one_attribute, timestamp_fields
 from ml.counterfactuals.said import check_time_feedback, check_time_instruction
 from ml.vocabulary import Direction, MistakeType, Status
 
 FIELDS: Final = ("kitchen_item", "amount_of_time", "food_item")
+EARLY_SHARE: Final = 0.25
+LATE_SHARE: Final = 0.25
 _CONDITION: Final = re.compile(r"\b(?:or\s+)?(?:just\s+)?(?:until|till|or as needed|or when|or once)\b[^.;)]*", re.IGNORECASE)
 
 
@@ -47,8 +49,8 @@ def check(instruction: str, fields: Fields, direction: Direction, minimum_change
 def read_moment(reply: str, question: Question) -> Moment:
     """``{"start_timestamp", "critical_timestamp"}``: the feedback time must be an option and fit the stated durations.
 
-    Smaller: at least the asked time after the start. Greater: not before the performed time is over. The options stand a step apart, so
-    half a step is granted on either time. The start must lie in the clip; it need not be an option, since a timer tells it better.
+    Smaller: at least the asked time after the start, and no later than the options make needful. Greater: about the performed time after
+    it, when cooking ends. The start must lie in the clip; it need not be an option, since a timer tells it better.
     """
     moment = timestamp_fields(reply, ("start_timestamp", "critical_timestamp"))
     if not moment.given:
@@ -58,17 +60,35 @@ def read_moment(reply: str, question: Question) -> Moment:
         return Moment(None, wrong.status, wrong.reason, start_s)
     if not question.clip_start_s - 0.05 <= start_s <= question.clip_end_s + 0.05:
         return Moment(None, Status.OUT_OF_CLIP, f"the cooking start {start_s:g} s is outside the clip", start_s)
-    name = "counterfactual_amount_of_time" if question.direction is Direction.SMALLER else "amount_of_time"
+    is_smaller = question.direction is Direction.SMALLER
+    name = "counterfactual_amount_of_time" if is_smaller else "amount_of_time"
     stated = read_duration(question.fields.get(name, ""))
     if stated is None:
         return Moment(None, Status.INCONSISTENT, f"{name} states no time", start_s)
-    options = sorted(question.options_s)
-    step = min((b - a for a, b in pairwise(options)), default=0.0)
-    if t_s - start_s < stated.low_s - step:
-        return Moment(
-            None, Status.INCONSISTENT, f"{t_s:g} s is {t_s - start_s:g} s after the start {start_s:g} s, less than {stated.text!r}", start_s
-        )
+    earliest_s, latest_s = _bounds(stated, start_s, question, is_smaller=is_smaller)
+    told = f"{t_s:g} s is {t_s - start_s:g} s after the start {start_s:g} s"
+    if t_s < earliest_s - OPTION_TOLERANCE_S:
+        return Moment(None, Status.INCONSISTENT, f"{told}, less than {stated.text!r}", start_s)
+    if t_s > latest_s + OPTION_TOLERANCE_S:
+        return Moment(None, Status.INCONSISTENT, f"{told}, far more than {stated.text!r}", start_s)
     return Moment(t_s, start_s=start_s)
+
+
+def _bounds(stated: Duration, start_s: float, question: Question, *, is_smaller: bool) -> tuple[float, float]:
+    """First and last second at which the feedback of a stated time may be due.
+
+    An option is the middle of a slot, so that a moment lies up to half a slot from it; of a short time that is too much, and a share of
+    it counts. A time that is over in the clip after the last option has that one. Late: the first option from then on is up to a slot
+    away, and the start is known to a slot. A person who cooks about so long as told may take longer, by a share again.
+    """
+    options = sorted(question.options_s)
+    slot_s = max((b - a for a, b in pairwise(options)), default=question.clip_end_s - question.clip_start_s)
+    due_s = start_s + stated.low_s
+    earliest_s = due_s - min(slot_s / 2, EARLY_SHARE * stated.low_s)
+    if due_s <= question.clip_end_s:
+        earliest_s = min(earliest_s, max(options[-1], start_s))
+    late_s = 2 * slot_s if is_smaller else max(2 * slot_s, LATE_SHARE * stated.high_s)
+    return earliest_s, start_s + stated.high_s + late_s
 
 
 def offline() -> Mapping[str, Rule]:

@@ -3,13 +3,14 @@ import json
 import polars as pl
 import pytest
 
+from ml.counterfactuals.mistake_rules import Question
 from ml.counterfactuals.moments import feedback_slots
-from ml.counterfactuals.registry import offline_rules
+from ml.counterfactuals.registry import MISTAKE_RULES, offline_rules
 from ml.counterfactuals.stages import as_fields, extract_attributes, infer_feedback_timestamps, make_counterfactuals, pair_id
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
 from ml.tables.declarations.counterfactuals import ATTRIBUTES, COUNTERFACTUALS, FEEDBACK_TIMESTAMPS
-from ml.vocabulary import MistakeType, Status
+from ml.vocabulary import Direction, MistakeType, Status
 from tests.ml.counterfactuals.conftest import make_narrations, make_steps
 from tests.ml.counterfactuals.readings import amount, duration, heat
 
@@ -258,6 +259,31 @@ def test_timing_answers_must_fit_the_stated_times(client):
         found = infer_feedback_timestamps(made, make_steps(text), narrations, answering(timestamp_timing=reply))
         greater = one(found, "timing", "greater")
         assert greater["status"] == status, (start, critical)
+
+
+@pytest.mark.parametrize(
+    ("performed", "direction", "start", "critical", "status"),
+    [
+        ("10 seconds", "greater", 2.5, 12.5, Status.OK),
+        ("10 seconds", "greater", 2.5, 17.5, Status.OK),
+        ("10 seconds", "greater", 2.5, 27.5, Status.INCONSISTENT),
+        ("10 seconds", "greater", 2.5, 7.5, Status.INCONSISTENT),
+        ("2 minutes", "greater", 2.5, 147.5, Status.OK),
+        ("2 minutes", "greater", 2.5, 187.5, Status.INCONSISTENT),
+        ("2 minutes", "greater", 2.5, 117.5, Status.INCONSISTENT),
+        ("30 seconds", "smaller", 2.5, 12.5, Status.INCONSISTENT),
+        ("30 seconds", "smaller", 2.5, 17.5, Status.OK),
+        ("30 seconds", "smaller", 2.5, 37.5, Status.INCONSISTENT),
+        ("30 seconds", "smaller", 183.0, 197.5, Status.OK),
+        ("30 seconds", "smaller", 188.0, 197.5, Status.INCONSISTENT),
+    ],
+)
+def test_timing_answers_lie_near_the_stated_time(performed, direction, start, critical, status):
+    """The shorter time that is asked is 15 s. The last option, 197.5 s, stands for the clip's end at 200 s."""
+    fields = {"amount_of_time": performed, "counterfactual_amount_of_time": "15 seconds" if direction == "smaller" else "4 minutes"}
+    question = Question(fields, Direction(direction), feedback_slots(0.0, 200.0), 0.0, 200.0)
+    reply = json.dumps({"start_timestamp": start, "critical_timestamp": critical})
+    assert MISTAKE_RULES[MistakeType.TIMING].read_moment(reply, question).status == status
 
 
 def test_a_timer_tells_the_start_of_cooking(client):
