@@ -16,6 +16,7 @@ from ml.counterfactuals.lexicon.units import SIZE_WORDS, UnitKind
 from ml.counterfactuals.lexicon.verbs import HEATING, NO_TECHNIQUE, PREPARING
 from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.numbers import Number, find_numbers
+from ml.counterfactuals.rules.clauses import clause_at, item_at
 from ml.counterfactuals.rules.imperatives import Imperative, read_imperative
 from ml.counterfactuals.rules.manners import Manner
 from ml.counterfactuals.rules.parsing import Token, parse, unlabelled, verb_lemma
@@ -220,36 +221,40 @@ def find_heat_setting(instruction: str) -> Heat | None:
     return found[0] if found else None
 
 
-def kitchen_item(instruction: str) -> str | None:
-    """The appliance or cooking vessel that the step uses, verbatim without its article."""
-    tokens = parse(instruction)
-    for index, token in enumerate(tokens):
-        if token.lower in ("in", "on", "into", "over", "to", "inside", "onto", "from", "the") and index + 1 < len(tokens):
-            phrase = noun_phrase(instruction, tokens, index + 1, join=False)
-            if (
-                phrase is not None
-                and phrase.head in APPLIANCES | COOKING_VESSELS
-                and not re.match(r"\s*-?\s*safe", instruction[phrase.end :])
-            ):
-                return phrase.text
-    for token in tokens:
-        if token.lower == "microwave" or (token.lower in ("microwaving", "microwaved")):
-            return token.text if token.lower == "microwave" else "microwave"
-    imperative = read_imperative(instruction)
+def kitchen_item(instruction: str, at: int = 0) -> str | None:
+    """The appliance or cooking vessel that the step uses at place ``at``, verbatim without its article."""
+    clause = clause_at(instruction, at)
+    for text in dict.fromkeys((clause.text, instruction)):
+        if (found := _appliance(text)) is not None:
+            return found
+    imperative = clause.imperative
     if imperative is not None and imperative.item is not None and imperative.item.head in APPLIANCES | COOKING_VESSELS | VESSELS:
         return imperative.item.text
     return None
 
 
-def food_item(instruction: str) -> str | None:
-    """What is heated: the object of the step, else the thing of its until-clause."""
-    imperative = read_imperative(instruction)
-    if imperative is None or imperative.item is None:
+def _appliance(text: str) -> str | None:
+    tokens = parse(text)
+    for index, token in enumerate(tokens):
+        if token.lower in ("in", "on", "into", "over", "to", "inside", "onto", "from", "the") and index + 1 < len(tokens):
+            phrase = noun_phrase(text, tokens, index + 1, join=False)
+            if phrase is not None and phrase.head in APPLIANCES | COOKING_VESSELS and not re.match(r"\s*-?\s*safe", text[phrase.end :]):
+                return phrase.text
+    for token in tokens:
+        if token.lower == "microwave" or (token.lower in ("microwaving", "microwaved")):
+            return token.text if token.lower == "microwave" else "microwave"
+    return None
+
+
+def food_item(instruction: str, at: int = 0) -> str | None:
+    """What is heated at place ``at``: the object of that request, else the thing of its until-clause or of the request before."""
+    found = item_at(instruction, at)
+    if found is None:
         return None
-    item = imperative.item
+    item, clause = found
     if item.head in APPLIANCES | COOKING_VESSELS | HEATED_THINGS or item.head in ("setting", "temperature"):
         return None
-    measured = [m for m in find_measurements(instruction) if m.start >= item.start and m.ingredient_span[1] <= item.end]
+    measured = [m for m in find_measurements(clause.text) if m.start >= item.start and m.ingredient_span[1] <= item.end]
     return measured[0].ingredient if len(measured) == 1 else item.text
 
 

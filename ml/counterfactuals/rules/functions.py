@@ -42,9 +42,9 @@ def extract_timing(inputs: Inputs) -> str:
         return NONE
     return _reply(
         {
-            "kitchen_item": extraction.kitchen_item(instruction),
+            "kitchen_item": extraction.kitchen_item(instruction, duration.start),
             "amount_of_time": duration.text.rstrip("."),
-            "food_item": extraction.food_item(instruction),
+            "food_item": extraction.food_item(instruction, duration.start),
         }
     )
 
@@ -54,8 +54,8 @@ def extract_temperature(inputs: Inputs) -> str:
     heat = extraction.find_heat_setting(instruction)
     if heat is None:
         return NONE
-    food = extraction.food_item(instruction)
-    item = extraction.kitchen_item(instruction)
+    food = extraction.food_item(instruction, heat.start)
+    item = extraction.kitchen_item(instruction, heat.start)
     if heat.kind is HeatKind.STATE:
         after = instruction[heat.end :].split()
         food = food or (after[0].strip(".,") if after else None)

@@ -13,7 +13,7 @@ from ml.counterfactuals.rules.manners import Manner, find_manners
 from ml.counterfactuals.rules.parsing import Token, parse, verb_lemma
 from ml.counterfactuals.rules.phrases import PRONOUNS, Phrase, head_lemma, noun_phrase, singular, starts_noun
 
-_OPENERS: Final = words("in on once when while after before if using with as meanwhile for to at from inside into over until")
+OPENERS: Final = words("in on once when while after before if using with as meanwhile for to at from inside into over until")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def _skip_opening(tokens: tuple[Token, ...]) -> int:
     at = 0
     while at < len(tokens) and (tokens[at].tag in ("_SP", ",") or tokens[at].lower in ("then", "next", "now", "finally", "and", "please")):
         at += 1
-    if at < len(tokens) and tokens[at].lower in _OPENERS:
+    if at < len(tokens) and tokens[at].lower in OPENERS:
         for index in range(at, len(tokens)):
             if tokens[index].tag == ",":
                 return _skip_opening_adverbs(tokens, index + 1)

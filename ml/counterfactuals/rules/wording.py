@@ -8,12 +8,15 @@ from ml.counterfactuals.amounts import read_amount
 from ml.counterfactuals.heat import HeatKind, read_heat
 from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.changing import in_progress, split_way
-from ml.counterfactuals.rules.imperatives import read_imperative
+from ml.counterfactuals.rules.clauses import clause_at
+from ml.counterfactuals.rules.extraction import find_timing
+from ml.counterfactuals.rules.imperatives import Imperative
 from ml.counterfactuals.rules.inflection import plural, singular_like
 from ml.counterfactuals.rules.parsing import unlabelled
 
 Inputs = Mapping[str, object]
 _WITH_SETTING: Final = frozenset({"microwave", "oven", "stove", "burner", "hob", "grill", "toaster", "knob", "dial", "griddle", "fryer"})
+TIMERS: Final = words("timer alarm clock")
 _PLURAL_WORDS: Final = words("them these those everything")
 
 
@@ -41,19 +44,26 @@ def measurement_feedback(inputs: Inputs) -> str:
     return f"You used only {_amount_of(used, ingredient)}, use {asked}."
 
 
-def _verb_of(inputs: Inputs) -> str:
-    imperative = read_imperative(_text(inputs, "instruction"))
-    return imperative.lemma if imperative is not None else "cook"
+def _timed(inputs: Inputs) -> Imperative | None:
+    """The request that the time belongs to."""
+    instruction = _text(inputs, "instruction")
+    duration = find_timing(instruction)
+    return clause_at(instruction, duration.start if duration is not None else 0).imperative
 
 
 def timing_feedback(inputs: Inputs) -> str:
     asked, used, food = _text(inputs, "counterfactual_amount_of_time"), _text(inputs, "amount_of_time"), _text(inputs, "food_item")
-    verb = _verb_of(inputs)
-    if verb in ("wait", "let", "allow", "sit", "leave", "bloom", "stand", "rest"):
+    timed = _timed(inputs)
+    verb = timed.lemma if timed is not None else "cook"
+    if timed is not None and timed.item is not None and timed.item.head in TIMERS:
+        much = "more than" if inputs["direction"] == "smaller" else "only"
+        return f"You set {the(timed.item.text)} to {much} {asked if much != 'only' else used}, set it to {asked}."
+    is_caused = timed is not None and timed.is_caused
+    if is_caused or verb in ("wait", "let", "allow", "sit", "leave", "bloom", "stand", "rest"):
         thing = the(food) if food else "it"
         if inputs["direction"] == "smaller":
             return f"You are waiting longer than {asked}, go on now."
-        return f"You waited only {used}, let {thing} stand for {asked}."
+        return f"You waited only {used}, let {thing} {verb if is_caused else 'stand'} for {asked}."
     thing = f" {the(food)}" if food else ""
     again = _pronoun(food) if food else ""
     if inputs["direction"] == "smaller":
