@@ -73,10 +73,14 @@ def _collect(settings: Settings, deadline: float, context: dg.SensorEvaluationCo
         seen.add(named)
         try:
             batches = open_batches(chosen, cache, settings)
-        except InputError as error:
-            context.log.warning(f"{stage.name}: {error}")
+            collected = batches.collect(until=lambda: time.monotonic() > deadline)
+        except Exception as error:  # whatever it was, the other models' batches are collected
+            context.log.warning(f"{stage.name}: {error}", exc_info=not isinstance(error, InputError))
             continue
-        for one in batches.collect(until=lambda: time.monotonic() > deadline):
+        for batch_id, problem in batches.problems.items():
+            told.append(f"batch {batch_id}: {problem}")
+            context.log.warning(told[-1])
+        for one in collected:
             counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(one.counts.items()))
             line = f"batch {one.batch_id}: {counts}" + (f"; most often {one.commonest_reason}" if one.commonest_reason else "")
             context.log.info(line)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from ml.errors import InputError
-from ml.llm.backends.batching import BatchProvider, BatchResult, BatchView
+from ml.llm.backends.batching import BatchProvider, BatchResult, BatchView, GoneError
 from ml.llm.batch_book import BatchBook, OpenBatch, custom_id
 from ml.llm.budget import Budget
 from ml.llm.cache import ReplyCache
-from ml.llm.calls import Answer
+from ml.llm.calls import Answer, CallError
 from ml.llm.follow_ups import Turn, turns
 from ml.llm.images import prepare
 from ml.llm.outcomes import judge
@@ -40,7 +40,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Standing:
-    """An open batch as the sensor sees it."""
+    """An open batch as the sensor sees it. ``problem``: why it ended without results or, where it has not ended, why nobody can tell."""
 
     batch_id: str
     native_id: str | None
@@ -87,6 +87,7 @@ class Batches:
         self._book = BatchBook(cache, provider.backend)
         self._provider, self._budget = provider, budget or Budget()
         self._retry_failed, self._most_requests = retry_failed, most_requests or provider.most_requests
+        self.problems: dict[str, str] = {}
         self._told: dict[str, Usage] = {}
         self._sent: set[str] = set()
         self._outcomes: Counter[Status] = Counter()
@@ -144,26 +145,43 @@ class Batches:
 
     def look(self) -> list[Standing]:
         """Asks the provider about every open batch of this model; cheap enough for a sensor. Settles uploads whose fate was unknown."""
-        standings = []
-        for one in self._book.open():
-            native_id = one.native_id or self._find_upload(one)
-            if native_id is not None:
-                seen = self._provider.look(native_id)
-                standings.append(Standing(one.batch_id, native_id, seen.has_ended, seen.problem))
-        return standings
+        return [standing for one in self._book.open() if (standing := self._look(one)) is not None]
 
     def collect(self, until: Callable[[], bool] = lambda: False) -> list[Collected]:
         """Takes the results of every batch that has ended into the cache. Safe to repeat, also after a kill half-way.
 
-        ``until`` is asked before each batch; the rest is left for the next time once it is true.
+        ``until`` is asked before each batch; the rest is left for the next time once it is true. A batch that the provider cannot tell
+        of now is in ``problems`` and keeps no other from being collected.
         """
+        self.problems = {}
         collected = []
-        for one in self.look():
+        for one in self._book.open():
             if until():
                 break
-            if one.has_ended:
-                collected.append(self._collect(one))
+            standing = self._look(one)
+            if standing is None:
+                continue
+            try:
+                if standing.has_ended:
+                    collected.append(self._collect(standing))
+                elif standing.problem is not None:
+                    self.problems[one.batch_id] = standing.problem
+            except CallError as error:
+                self.problems[one.batch_id] = error.reason
         return collected
+
+    def _look(self, one: OpenBatch) -> Standing | None:
+        native_id = one.native_id
+        try:
+            native_id = native_id or self._find_upload(one)
+            if native_id is None:
+                return None
+            seen = self._provider.look(native_id)
+        except GoneError as error:
+            return Standing(one.batch_id, native_id, native_id is not None, f"the provider does not know it: {error.reason}")
+        except CallError as error:
+            return Standing(one.batch_id, native_id, False, error.reason)
+        return Standing(one.batch_id, native_id, seen.has_ended, seen.problem)
 
     def replies(self, requests: Sequence[Request], left_out: Mapping[str, tuple[Status, str]] | None = None) -> list[Reply]:
         """What is known of each request, in order, without any call: a reply, ``in_batch``, or ``error`` with the batch's reason."""
@@ -313,12 +331,19 @@ class Batches:
                 waiting.clear()
 
         seen: set[str] = set()
-        for result in self._provider.results(ended.native_id or ""):
-            if result.custom_id in items and result.custom_id not in seen:
-                seen.add(result.custom_id)
-                take(result)
+        problem = ended.problem
+        try:
+            for result in self._provider.results(ended.native_id or ""):
+                if result.custom_id in items and result.custom_id not in seen:
+                    seen.add(result.custom_id)
+                    take(result)
+        except GoneError as error:
+            problem = problem or f"the provider does not have the results: {error.reason}"
+        except CallError:
+            self._book.keep(ended.batch_id, waiting)  # paid for; the rest is asked for the next time
+            raise
         for missing in sorted(items.keys() - seen):
-            take(BatchResult(missing, "missing", None, ended.problem or "no result came for it"))
+            take(BatchResult(missing, "missing", None, problem or "no result came for it"))
         self._book.keep(ended.batch_id, waiting)
         self._book.collected(ended.batch_id)
         return Collected(ended.batch_id, dict(counts), reasons.most_common(1)[0][0] if reasons else None, spent)

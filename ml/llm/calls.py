@@ -28,10 +28,10 @@ class Answer:
         for name in ("text", "reason", "model"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _storable(value))
+                object.__setattr__(self, name, storable(value))
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """The text with U+FFFD for halves of character pairs, which JSON can spell and UTF-8 cannot hold."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

@@ -182,3 +182,15 @@ def test_a_sensor_without_a_key_says_so_and_goes_on(llm_graph: LLMGraph, monkeyp
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     (llm_graph.folder / "interject.toml").write_text((llm_graph.folder / "interject.toml").read_text().replace("base_url", "# base_url"))
     assert "1 batches are on their way" in tick(llm_graph).skip_message
+
+
+def test_a_server_that_is_away_keeps_no_other_models_batches_from_being_collected(llm_graph: LLMGraph):
+    llm_graph.record("Slice the carrot.")
+    llm_graph.settings(attributes={"batch": True})
+    llm_graph.provider.play(*REPLIES)
+    llm_graph.run("attributes")
+    away = {"batch": True, "base_url": "http://127.0.0.1:9"}
+    llm_graph.settings(attributes=away)
+    assert "no connection to http://127.0.0.1:9" in tick(llm_graph).skip_message
+    llm_graph.settings(attributes=away, counterfactuals={"batch": True})
+    assert len(tick(llm_graph).run_requests) == 1

@@ -1,14 +1,20 @@
 """Message batches of the Claude API: upload, look, read results. What was sent and what is missing is remembered in ``ml.llm.batches``."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
+from urllib.parse import quote
 
 from ml.errors import InputError
 from ml.llm.backends.anthropic_backend import AnthropicBackend, answer_of
-from ml.llm.backends.batching import BatchResult, BatchView
+from ml.llm.backends.batch_reading import failed, fetch, results_of
+from ml.llm.backends.batching import LOOK_S, BatchResult, BatchView
 from ml.llm.backends.errors import lower, read_lost_connection, read_status_error
+from ml.llm.backends.shapes import count, items, mapping, odd_shape, parsed
 from ml.llm.requests import Request
+
+_PATH = "/v1/messages/batches"
 
 
 class AnthropicBatches:
@@ -24,6 +30,7 @@ class AnthropicBatches:
         self._client = anthropic.Anthropic(
             api_key=backend.api_key, base_url=backend.base_url, max_retries=4, timeout=timeout_s, open_telemetry=False
         )
+        self._looking = self._client.with_options(max_retries=0, timeout=LOOK_S)
 
     def size(self, request: Request) -> int:
         return len(json.dumps(self.backend.body(request), ensure_ascii=False).encode())
@@ -47,25 +54,43 @@ class AnthropicBatches:
         return made.id
 
     def look(self, native_id: str) -> BatchView:
-        seen = self._client.messages.batches.retrieve(native_id)
-        return self._view(seen.id, seen.processing_status, seen.request_counts.model_dump(), seen.created_at)
+        return _view(mapping(parsed(fetch(self._looking, f"{_PATH}/{quote(native_id, safe='')}")), "the batch"))
 
     def recent(self) -> list[BatchView]:
-        page = self._client.messages.batches.list(limit=100)
-        return [self._view(one.id, one.processing_status, one.request_counts.model_dump(), one.created_at) for one in page.data]
+        page = mapping(parsed(fetch(self._looking, f"{_PATH}?limit=100")), "the list of batches")
+        return [_view(mapping(one, "a batch")) for one in items(page.get("data"), "the list of batches")]
 
     def results(self, native_id: str) -> Iterator[BatchResult]:
-        for line in self._client.messages.batches.results(native_id):
-            result = line.result
-            match result.type:
-                case "succeeded":
-                    yield BatchResult(line.custom_id, "succeeded", answer_of(result.message.model_dump(), {}), None)
-                case "errored":
-                    error = result.error.error
-                    yield BatchResult(line.custom_id, "errored", None, f"{error.type}: {error.message}"[:300])
-                case other:
-                    yield BatchResult(line.custom_id, other, None, f"{other} before it was processed")
+        yield from results_of(fetch(self._client, f"{_PATH}/{quote(native_id, safe='')}/results"), _result)
 
-    @staticmethod
-    def _view(native_id: str, status: str, counts: dict[str, int], created: datetime) -> BatchView:
-        return BatchView(native_id, status == "ended", sum(counts.values()), created.timestamp())
+
+def _view(seen: Mapping[str, Any]) -> BatchView:
+    counts = seen.get("request_counts")
+    total = sum(count(one) for one in counts.values()) if isinstance(counts, Mapping) else 0
+    return BatchView(str(seen.get("id")), seen.get("processing_status") == "ended", total, _time(seen.get("created_at")))
+
+
+def _time(text: object) -> float:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _result(custom_id: str, line: Mapping[str, Any]) -> BatchResult:
+    result = mapping(line.get("result"), "the result")
+    match result.get("type"):
+        case "succeeded" if result.get("message") is None:
+            raise odd_shape("there is no message")
+        case "succeeded":
+            return BatchResult(custom_id, "succeeded", answer_of(result["message"], {}), None)
+        case "canceled" | "expired" as outcome:
+            return BatchResult(custom_id, outcome, None, f"{outcome} before it was processed")
+        case "errored":
+            error = result.get("error")
+            inner = error.get("error", error) if isinstance(error, Mapping) else error
+            if isinstance(inner, Mapping):
+                return failed(custom_id, inner.get("type"), inner.get("message"))
+            return failed(custom_id, "error", inner)
+        case other:
+            raise odd_shape(f"the result's type is {str(other)[:100]}")

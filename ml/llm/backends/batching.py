@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ml.llm.calls import Answer, Backend
+from ml.llm.calls import Answer, Backend, CallError, storable
 from ml.llm.requests import Request
+
+LOOK_S = 20.0  # longest wait for one look at a batch, which is not tried again: the next look is a minute off
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,14 @@ class BatchResult:
     answer: Answer | None
     reason: str | None
 
+    def __post_init__(self) -> None:
+        if self.reason is not None:
+            object.__setattr__(self, "reason", storable(self.reason))
+
+
+class GoneError(CallError):
+    """The provider does not know the batch, or no longer has its results: asking again is of no use."""
+
 
 class BatchProvider(Protocol):
     """The batch side of a backend: the same model, parameters and wire form, so the same cache keys."""
@@ -50,12 +60,14 @@ class BatchProvider(Protocol):
         """The provider's id of a new batch. Raises InputError where it refuses, CallError where it is unknown whether it took it."""
         ...
 
-    def look(self, native_id: str) -> BatchView: ...
+    def look(self, native_id: str) -> BatchView:
+        """Raises GoneError where the provider does not know the batch, CallError where it cannot be told how it stands."""
+        ...
 
     def recent(self) -> list[BatchView]:
-        """The newest hundred batches, whoever made them."""
+        """The newest hundred batches, whoever made them. Raises CallError."""
         ...
 
     def results(self, native_id: str) -> Iterator[BatchResult]:
-        """Results in the provider's order, which is any."""
+        """Results in the provider's order, which is any. Raises GoneError where it has none, CallError where they do not come now."""
         ...

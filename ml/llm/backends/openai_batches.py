@@ -2,21 +2,21 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import quote
 
 from ml.errors import InputError
-from ml.llm.backends.batching import BatchResult, BatchView
+from ml.llm.backends.batch_reading import failed, fetch, results_of
+from ml.llm.backends.batching import LOOK_S, BatchResult, BatchView, GoneError
 from ml.llm.backends.errors import details, lower, read_lost_connection, read_status_error
 from ml.llm.backends.openai_backend import OpenAIBackend, answer_of
-from ml.llm.calls import CallError
+from ml.llm.backends.shapes import count, items, mapping, odd_shape, parsed
 from ml.llm.requests import Request
-
-if TYPE_CHECKING:
-    from openai.types import Batch
 
 ENDPOINT: Final = "/v1/chat/completions"
 LABEL = "interject_batch"
-_ENDED = {"completed", "failed", "expired", "cancelled"}
+_ENDED = ("completed", "failed", "expired", "cancelled")
+_INVALID = (400, 413, 422)
 
 
 class OpenAIBatches:
@@ -28,6 +28,7 @@ class OpenAIBatches:
     def __init__(self, backend: OpenAIBackend, *, timeout_s: float = 300.0) -> None:
         self.backend = backend
         self._client = backend.blocking_client(timeout_s=timeout_s, max_retries=4)
+        self._looking = self._client.with_options(max_retries=0, timeout=LOOK_S)
 
     def size(self, request: Request) -> int:
         return len(self._line("r" * 50, request))
@@ -55,47 +56,75 @@ class OpenAIBatches:
         return made.id
 
     def look(self, native_id: str) -> BatchView:
-        return _view(self._client.batches.retrieve(native_id))
+        return _view(self._seen(native_id))
 
     def recent(self) -> list[BatchView]:
-        return [_view(one) for one in self._client.batches.list(limit=100).data]
+        page = mapping(parsed(fetch(self._looking, "/batches?limit=100")), "the list of batches")
+        return [_view(mapping(one, "a batch")) for one in items(page.get("data"), "the list of batches")]
 
     def results(self, native_id: str) -> Iterator[BatchResult]:
-        seen = self._client.batches.retrieve(native_id)
-        for file_id in (seen.output_file_id, seen.error_file_id):
+        seen = self._seen(native_id)
+        gone: GoneError | None = None
+        for name in ("output_file_id", "error_file_id"):
+            file_id = seen.get(name)
             if file_id is None:
                 continue
-            for line in self._client.files.content(file_id).iter_lines():
-                if line.strip():
-                    yield _result(json.loads(line))
+            try:
+                content = fetch(self._client, f"/files/{quote(str(file_id), safe='')}/content")
+            except GoneError as error:
+                gone = error
+                continue
+            yield from results_of(content, _result)
+        if gone is not None:
+            raise gone
+
+    def _seen(self, native_id: str) -> Mapping[str, Any]:
+        return mapping(parsed(fetch(self._looking, f"/batches/{quote(native_id, safe='')}")), "the batch")
 
     def _line(self, custom_id: str, request: Request) -> bytes:
         row = {"custom_id": custom_id, "method": "POST", "url": ENDPOINT, "body": self.backend.wire(request)}
         return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
-def _view(seen: "Batch") -> BatchView:
-    total = seen.request_counts.total if seen.request_counts is not None else 0
-    told = [error.message for error in (seen.errors.data or []) if error.message] if seen.errors is not None else []
+def _view(seen: Mapping[str, Any]) -> BatchView:
+    metadata, counts, created = seen.get("metadata"), seen.get("request_counts"), seen.get("created_at")
+    label = metadata.get(LABEL) if isinstance(metadata, Mapping) else None
     return BatchView(
-        seen.id, seen.status in _ENDED, total, float(seen.created_at), (seen.metadata or {}).get(LABEL), told[0][:300] if told else None
+        str(seen.get("id")),
+        seen.get("status") in _ENDED,
+        count(counts.get("total")) if isinstance(counts, Mapping) else 0,
+        float(created) if isinstance(created, int | float) else 0.0,
+        label if isinstance(label, str) else None,
+        _problem(seen.get("errors")),
     )
 
 
-def _result(line: Mapping[str, Any]) -> BatchResult:
-    custom_id, response, error = str(line["custom_id"]), line.get("response") or {}, line.get("error")
+def _problem(errors: object) -> str | None:
+    """The first message of a batch's errors, in whatever shape."""
+    listed = errors.get("data") if isinstance(errors, Mapping) else errors
+    for one in listed if isinstance(listed, list) else [listed]:
+        said = one.get("message") if isinstance(one, Mapping) else one
+        if said:
+            return str(said)[:300]
+    return None
+
+
+def _result(custom_id: str, line: Mapping[str, Any]) -> BatchResult:
+    error = line.get("error")
+    if isinstance(error, Mapping) and error:
+        if error.get("code") == "batch_expired":
+            return BatchResult(custom_id, "expired", None, f"batch_expired: {error.get('message')}"[:300])
+        return failed(custom_id, error.get("code"), error.get("message"))
     if error:
-        expired = error.get("code") == "batch_expired"
-        return BatchResult(custom_id, "expired" if expired else "errored", None, f"{error.get('code')}: {error.get('message')}"[:300])
-    status = response.get("status_code")
+        return failed(custom_id, "error", error)
+    response = mapping(line.get("response"), "the response")
+    status, body = response.get("status_code"), response.get("body")
     if status != 200:
-        kind, message = details(response.get("body"))
-        named = "invalid_request_error" if status in (400, 413, 422) else kind
-        return BatchResult(custom_id, "errored", None, f"{named}: HTTP {status} {message}"[:300])
-    try:
-        return BatchResult(custom_id, "succeeded", answer_of(response.get("body"), {}), None)
-    except CallError as error:
-        return BatchResult(custom_id, "errored", None, error.reason)
+        kind, message = details(body)
+        return failed(custom_id, "invalid_request_error" if status in _INVALID else kind, f"HTTP {status} {message}")
+    if body is None:
+        raise odd_shape("there is no completion")
+    return BatchResult(custom_id, "succeeded", answer_of(body, {}), None)
 
 
 def _said(error: Exception) -> str:
