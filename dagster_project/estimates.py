@@ -174,9 +174,10 @@ def estimate_narrations(store: TableStore, settings: Settings, recordings: Seque
     if chosen.backend not in (NarrationBackend.OPENAI, NarrationBackend.ANTHROPIC):
         return StageEstimate(NARRATIONS, chosen.backend.value, False, len(due), Estimate(0, 0, 0, 0, 0.0, 0.0, 0.0), 0)
     plan = FramePlan(chosen.frames_per_second, chosen.box, max_frames=chosen.max_frames)
-    requests = blank_requests(((name, seconds, (width, height)) for name, seconds, width, height in due), plan)
     cache = reply_cache(settings.data)
     client = open_client(served_model(chosen), cache if cache.path.exists() else None, settings, needs_key=False)
+    sizes_px = ((name, seconds, (width, height)) for name, seconds, width, height in due)
+    requests = blank_requests(sizes_px, plan, client.image_limits)
     unseen = sum(not store.has("recordings", one) and not store.has(NARRATIONS, one) for one in recordings)
     waits = {"recordings": unseen} if unseen else {}
     return StageEstimate(NARRATIONS, client.model, False, len(due), estimate(requests, client), len(requests), waits)

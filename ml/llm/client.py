@@ -15,6 +15,7 @@ from ml.llm.budget import Budget
 from ml.llm.cache import ReplyCache, cache_key
 from ml.llm.calls import Answer, Backend, OfflineBackend
 from ml.llm.follow_ups import Turn, follow_up, turns
+from ml.llm.images import ImageLimits
 from ml.llm.limits import Limits, Pacer
 from ml.llm.outcomes import judge
 from ml.llm.prices import Price, price_of
@@ -77,6 +78,11 @@ class Client:
     @property
     def model(self) -> str:
         return self.backend.model
+
+    @property
+    def image_limits(self) -> ImageLimits | None:
+        """What one request may hold of pictures; None for an offline backend."""
+        return self.backend.image_limits if isinstance(self.backend, Backend) else None
 
     @property
     def usage(self) -> Usage:

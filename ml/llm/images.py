@@ -68,7 +68,9 @@ def prepare(images: Sequence[bytes], limits: ImageLimits) -> tuple[Picture, ...]
     Raises InputError for too many pictures (see ``split``) and for bytes that are no picture.
     """
     if len(images) > limits.max_count:
-        raise InputError(f"{len(images)} pictures in one request, at most {limits.max_count}", remedy="Split the window before asking")
+        raise InputError(
+            f"{len(images)} pictures in one request, at most {limits.max_count}", remedy="Send fewer pictures, e.g. by max_frames"
+        )
     edge = limits.max_edge if len(images) <= limits.crowd else min(limits.max_edge, limits.crowd_edge)
     share = limits.max_total_bytes // max(len(images), 1)
     total = sum(map(len, images))

@@ -54,6 +54,10 @@ class SharedClient:
     def model(self) -> str:
         return self.client.model
 
+    @property
+    def image_limits(self) -> ImageLimits | None:
+        return self.client.image_limits
+
     def report(self) -> dict[str, float | int | str | None]:
         return self.client.report()
 

@@ -2,6 +2,7 @@ from typing import Any
 
 from ml.llm.backends.openai_backend import OpenAIBackend
 from ml.llm.client import Client
+from ml.llm.images import ImageLimits
 from ml.narration.narrator import FramePlan
 from ml.narration.openai_backend import ClientBackend
 from ml.narration.stage import narrate_recording
@@ -35,6 +36,26 @@ def test_kept_frames_at_0_4_and_9_s_are_told_so(tmp_path):
         rows = narrate_recording(ID, path, 10.0, lambda: narrator(url, FramePlan(1.0, (160, 96))))
     assert rows["text"].to_list() == ["0 40 90"]
     assert "picture 1 at 0.0 s, picture 2 at 4.0 s, picture 3 at 9.0 s" in bodies[0]["messages"][-1]["content"][-1]["text"]
+
+
+def test_a_window_with_more_pictures_than_the_provider_takes_is_asked_about_in_parts(tmp_path):
+    path = make_film(tmp_path / "a.mp4", 100, 10)
+    with chat_server(lambda body: (200, completion(body, f"sees {numbers(body)}"))) as (url, bodies):
+        backend = OpenAIBackend("qwen3-vl", base_url=url, image_limits=ImageLimits(max_count=4))
+        rows = narrate_recording(ID, path, 10.0, lambda: ClientBackend(Client(backend), FramePlan(1.0, (120, 120))))
+    assert rows.select("text", "status").rows() == [("sees 0 10 20 sees 30 40 50 60 sees 70 80 90", "ok")]
+    asked = sorted(body["messages"][-1]["content"][-1]["text"] for body in bodies)
+    assert [len(pictures(body)) <= 4 for body in bodies] == [True] * 3
+    assert sum("cover 3.0 seconds" in text and "picture 1 at 0.0 s, picture 2 at 1.0 s" in text for text in asked) == 2
+    assert sum("cover 4.0 seconds" in text for text in asked) == 1
+
+
+def test_a_part_that_fails_is_the_windows_outcome(tmp_path):
+    path = make_film(tmp_path / "a.mp4", 100, 10)
+    with chat_server(lambda body: (200, completion(body, "" if "70" in numbers(body) else "sees"))) as (url, _):
+        backend = OpenAIBackend("qwen3-vl", base_url=url, image_limits=ImageLimits(max_count=4))
+        rows = narrate_recording(ID, path, 10.0, lambda: ClientBackend(Client(backend), FramePlan(1.0, (120, 120))))
+    assert rows.select("text", "status").rows() == [(None, "empty")]
 
 
 def test_outcomes_are_rows(tmp_path):
