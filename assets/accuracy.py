@@ -33,15 +33,23 @@ def known_errors(store: TableStore, settings: Settings, recording_ids: Sequence[
 
 
 def timestamp_errors_metadata(store: TableStore, settings: Settings, recording_ids: Sequence[str]) -> dict[str, Shown]:
-    """Errors of feedback timestamps in the bins of the EGO-CoMist study, where the truth of any of these recordings is known."""
+    """The share of times that are multiples of 5 s, near 1 where a model answers in fives, and errors where the truth is known.
+
+    Errors are in the bins of the EGO-CoMist study.
+    """
     from ml.benchmarks.kitchen_accuracy import error_shares
     from ml.benchmarks.plots import timestamp_error_histogram
+    from ml.llm.replies import share_of_round
 
+    times = store.scan("feedback_timestamps", recording_ids).filter(pl.col("t_s").is_not_null()).select("t_s").collect()["t_s"].to_list()
+    round_share = share_of_round(times)
+    told: dict[str, Shown] = {} if round_share is None else {"share of times in fives": number(round_share)}
     errors = known_errors(store, settings, recording_ids)
     if errors is None or not errors.height:
-        return {}
+        return told
     shares = error_shares(errors)
     return {
+        **told,
         "timestamps with known truth": errors.height,
         "within 2.5 s": number(shares["within_2.5_s"]),
         "10 s or more off": number(shares["10_s_or_more"]),

@@ -15,7 +15,7 @@ from assets.imported import content_hash, import_partition, narrating_recordings
 from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse_protocol
 from ml.llm_stages import llm_stage
 from ml.setting_sections.benchmarks import FLOORS, Assistant
-from ml.setting_sections.models import LLM, Narration, NarrationBackend
+from ml.setting_sections.models import LLM, Narration, NarrationBackend, SchemaBy
 from ml.setting_sections.sources import source_of
 from ml.settings import Settings
 from ml.streaming.checkpoint_files import sealed_with
@@ -261,6 +261,8 @@ class Fingerprints:
     def _llm(self, chosen: LLM) -> str:
         """What shapes a language model's replies: not how fast it is asked, nor what it may cost."""
         shaping = {"backend", "model", "base_url", "max_tokens", "truncated_cap", "effort", "send_temperature", "extra"}
+        if chosen.schema_by is not SchemaBy.FORMAT:  # the default came later and must make nothing stale
+            shaping.add("schema_by")
         return fingerprint(chosen.model_dump(include=shaping))
 
     def leaderboard(self) -> str:

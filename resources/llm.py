@@ -122,6 +122,7 @@ def open_backend(chosen: LLM, *, needs_key: bool = True) -> "AnthropicBackend | 
                 api_key=key,
                 base_url=chosen.base_url,
                 send_temperature=bool(chosen.send_temperature),
+                schema_by=chosen.schema_by.value,
                 effort=chosen.effort,
                 extra=chosen.extra,
             )

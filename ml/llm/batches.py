@@ -17,6 +17,7 @@ from ml.llm.budget import Budget
 from ml.llm.cache import ReplyCache
 from ml.llm.calls import Answer, CallError
 from ml.llm.follow_ups import Turn, turns
+from ml.llm.ignored import IgnoredText
 from ml.llm.images import prepare
 from ml.llm.outcomes import judge
 from ml.llm.prices import BATCH_SHARE, FREE, Price, price_of
@@ -91,6 +92,7 @@ class Batches:
         self._told: dict[str, Usage] = {}
         self._sent: set[str] = set()
         self._outcomes: Counter[Status] = Counter()
+        self._ignored = IgnoredText()
         self._cached = 0
         if self._budget.max_money_usd is not None and self.price is None:
             raise InputError("a money budget needs the model's price, which is unknown", record=self.model, field="llm.prices")
@@ -118,6 +120,7 @@ class Batches:
             "output_tokens": used.output_tokens,
             "money_usd": used.money_usd if self.price is not None else None,
             "sent_to_batch": len(self._sent),
+            **self._ignored.report(),
             **{f"outcome_{status.value}": count for status, count in sorted(self._outcomes.items())},
         }
 
@@ -126,6 +129,7 @@ class Batches:
         _, left_out = self._submit(requests)
         replies = self.replies(requests, left_out)
         self._outcomes.update(reply.status for reply in replies)
+        self._ignored.take(requests, replies)
         if progress is not None:
             progress(sum(reply.status is not Status.IN_BATCH for reply in replies), len(replies))
         return replies

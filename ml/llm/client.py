@@ -15,6 +15,7 @@ from ml.llm.budget import Budget
 from ml.llm.cache import ReplyCache, cache_key
 from ml.llm.calls import Answer, Backend, OfflineBackend
 from ml.llm.follow_ups import Turn, follow_up, turns
+from ml.llm.ignored import IgnoredText
 from ml.llm.images import ImageLimits
 from ml.llm.limits import Limits, Pacer
 from ml.llm.outcomes import judge
@@ -66,6 +67,7 @@ class Client:
         self._usage = NOTHING_USED
         self._outcomes: Counter[Status] = Counter()
         self._hits = self._saved_usd = 0.0
+        self._ignored = IgnoredText()
         self._lock = Lock()
         if isinstance(backend, Backend) and self.budget.max_money_usd is not None and self.price is None:
             raise InputError(
@@ -106,6 +108,7 @@ class Client:
             "money_usd": used.money_usd if self.price is not None or not isinstance(self.backend, Backend) else None,
             "money_uncertain_usd": self.budget.uncertain_usd,
             "money_saved_usd": self._saved_usd,
+            **self._ignored.report(),
             **{f"outcome_{status.value}": count for status, count in sorted(self._outcomes.items())},
         }
 
@@ -189,7 +192,10 @@ class Client:
                 await backend.close()
             if sender.stopped is not None:
                 raise sender.stopped
-        return [replies[place] for place in range(len(requests))]
+        answered = [replies[place] for place in range(len(requests))]
+        with self._lock:
+            self._ignored.take(requests, answered)
+        return answered
 
     async def _ask(self, sender: Sender, turn: Turn) -> Answer | None:
         """Sends the request and what follows from its reply. ``usage`` of the answer is all that this took."""

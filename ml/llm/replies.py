@@ -7,13 +7,12 @@ refusal in words is ``refused``; text that leaves a choice is ``unparsable``. No
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ml.llm.literals import LiteralError, find_literal, parse
 from ml.llm.moments import NONE, find_moment, find_pair, plain
-from ml.llm.parsed import Parsed, Said, T, text_of, unparsable
+from ml.llm.parsed import Parsed, Said, text_of, unparsable
 from ml.llm.quantities import Duration, find_durations, find_figures, read_figure
-from ml.llm.requests import Reply
 from ml.vocabulary import Status
 
 _FENCE = re.compile(r"\A\s*```[\w-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
@@ -272,11 +271,6 @@ def read_span(said: Said, clip: tuple[float, float], *, is_percent: bool = False
 def share_of_round(values: Sequence[float], step_s: float = 5.0) -> float | None:
     """The share of values that are multiples of ``step_s``: near 1 where a model answers in fives. None without values."""
     return sum(abs(value / step_s - round(value / step_s)) < 1e-6 for value in values) / len(values) if values else None
-
-
-def read_all(replies: Sequence[Reply], read: Callable[[Reply], Parsed[T]]) -> dict[str, Parsed[T]]:
-    """Each reply's reading under its key."""
-    return {reply.key: read(reply) for reply in replies}
 
 
 def _literal(said: Said) -> Parsed[object]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+_LEAST_SHARE = 0.1
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
@@ -20,13 +22,14 @@ class RetryPolicy:
         """Seconds to wait after the failed ``attempt`` (1-based); None to give up.
 
         The back-off is drawn from the upper half of its range, so that callers spread and yet never hurry. A server's Retry-After is
-        never undercut, and may be longer than the cap.
+        never undercut, and may be longer than the cap. An attempt that has less than a tenth of the total time left is not begun: it
+        would be paid and cut off.
         """
         if attempt >= self.attempts:
             return None
         backoff = min(self.cap_s, self.first_s * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         wait = backoff if retry_after_s is None else max(retry_after_s * random.uniform(1.0, 1.1), min(backoff, self.first_s))
-        return wait if elapsed_s + wait < self.total_s else None
+        return wait if elapsed_s + wait <= self.total_s * (1 - _LEAST_SHARE) else None
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -154,7 +154,8 @@ class Sender:
     def _contact_left_s(self, error: CallError) -> float:
         if error.unreachable:
             return self._contact.missed()
-        self._contact.heard()
+        if not error.maybe_paid:  # a call that timed out may have met nobody
+            self._contact.heard()
         return math.inf
 
     async def _with_fitting_images(self, request: Request) -> Request:

@@ -51,6 +51,11 @@ class LLMBackend(StrEnum):
     OPENAI = "openai"
 
 
+class SchemaBy(StrEnum):
+    FORMAT = "format"
+    TOOL = "tool"
+
+
 class LLM(Section):
     backend: LLMBackend = LLMBackend.RULES
     """``rules`` is offline, deterministic and free."""
@@ -67,6 +72,8 @@ class LLM(Section):
     """How hard the model thinks, in the provider's own words (low, medium, high ...); None leaves it to the provider."""
     send_temperature: bool | None = None
     """Whether temperature 0 is sent: newer models refuse it. By default to OpenAI-compatible servers only."""
+    schema_by: SchemaBy = SchemaBy.FORMAT
+    """How ``anthropic`` is held to a reply's schema: ``format`` constrains the output, ``tool`` forces a tool call for models without."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Further keys of the request body, e.g. {chat_template_kwargs = {enable_thinking = false}}."""
     batch: bool = False
@@ -99,6 +106,8 @@ class LLM(Section):
             raise ValueError(f"backend {self.backend.value!r} needs `model`")
         if self.batch and self.backend is LLMBackend.RULES:
             raise ValueError("`batch` needs a provider: backend 'rules' answers at once")
+        if self.schema_by is SchemaBy.TOOL and self.backend is LLMBackend.OPENAI:
+            raise ValueError("`schema_by` 'tool' is for backend 'anthropic'")
         return self
 
 

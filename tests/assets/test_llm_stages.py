@@ -8,6 +8,10 @@ import time
 import dagster as dg
 import pytest
 
+from assets.fingerprints import Fingerprints
+from ml.errors import InputError
+from ml.llm.replies import share_of_round
+from ml.settings import load_settings
 from ml.vocabulary import Status
 from tests.llm_graph import LLMGraph, failure, metadata
 
@@ -42,6 +46,29 @@ def test_a_dry_run_is_an_observation_and_asks_nothing(llm_graph: LLMGraph):
     assert (told["estimated calls"].value, told["recordings due"].value) == (15, 1)
     assert llm_graph.provider.calls() == []
     assert not llm_graph.store.has("attributes", llm_graph.ids[0])
+
+
+def test_a_model_without_constrained_output_is_asked_by_a_tool(llm_graph: LLMGraph):
+    llm_graph.record("Slice the carrot.")
+    llm_graph.provider.play(NONE)
+    llm_graph.settings(attributes={})
+    before = Fingerprints(llm_graph.store, load_settings()).attributes(llm_graph.ids[0])
+    settings = llm_graph.settings(attributes={"schema_by": "tool"})
+    assert Fingerprints(llm_graph.store, settings).attributes(llm_graph.ids[0]) != before
+    assert llm_graph.run("attributes").success
+    bodies = [call["body"] for call in llm_graph.provider.calls()]
+    assert {body["tool_choice"]["type"] for body in bodies if "tools" in body} == {"tool"}
+    assert not any("output_config" in body for body in bodies)
+    with pytest.raises(InputError, match="`schema_by` 'tool' is for backend 'anthropic'"):
+        llm_graph.settings(attributes={"backend": "openai", "schema_by": "tool"})
+
+
+def test_row_60_times_in_fives_show(llm_graph: LLMGraph):
+    llm_graph.record("Slice the carrot.", narrations=("The person slices the carrot.",) * 12)
+    result = llm_graph.run("attributes", "counterfactuals", "feedback_timestamps")
+    times = llm_graph.rows("feedback_timestamps")["t_s"].drop_nulls().to_list()
+    assert times
+    assert metadata(result, "feedback_timestamps")["share of times in fives"] == share_of_round(times)
 
 
 def test_a_budget_that_ends_fails_the_run_and_a_later_one_goes_on(llm_graph: LLMGraph):

@@ -210,12 +210,12 @@ def test_a_wait_longer_than_the_total_time_stops_the_run(provider: Provider, bac
 
 
 def test_a_wait_that_is_too_long_for_one_call_holds_back_the_others(provider: Provider):
-    provider.play({"kind": "status", "status": 429, "when": "q1", "headers": {"retry-after": "0.7"}, "times": 2})
+    provider.play({"kind": "status", "status": 429, "when": "q1", "headers": {"retry-after": "0.95"}, "times": 0})
     replies = Client(claude(provider), limits=Limits(in_flight=1), retry=RetryPolicy(total_s=1.0)).run([ask("q1"), ask("q2")])
     assert [reply.status for reply in replies] == [Status.ERROR, Status.OK]
     times = [call["at_s"] for call in provider.calls()]
-    assert len(times) == 3
-    assert times[2] - times[1] >= 0.7
+    assert len(times) == 2
+    assert times[1] - times[0] >= 0.95
 
 
 def test_waiting_for_a_rate_is_no_time_of_the_call(provider: Provider):

@@ -101,6 +101,8 @@ def test_retries_end():
     assert RetryPolicy(attempts=3).wait_s(3, None, 0.0) is None
     assert RetryPolicy(total_s=10).wait_s(1, 11.0, 0.0) is None
     assert RetryPolicy(total_s=10).wait_s(1, None, 9.99) is None
+    assert RetryPolicy(total_s=10, first_s=0.1).wait_s(1, None, 9.0) is None  # what is left would cut off a paid call
+    assert RetryPolicy(total_s=10, first_s=0.1).wait_s(1, None, 8.8) is not None
 
 
 def test_retry_after_in_every_form():
