@@ -45,9 +45,14 @@ _SIZE = r"(?:" + "|".join(sorted(SIZE_WORDS, key=len, reverse=True)) + r")"
 _UNIT_AFTER = re.compile(rf"(?P<gap>[\s-]*)(?P<size>(?:{_SIZE}[\s-]+)*)(?P<unit>[A-Za-z]+\.?|\"|″|”)")
 
 
+# "1 (14-ounce) can": how large one is, no second way of saying how much.
+SIZE_IN_BRACKETS: Final = re.compile(r"\s*\(\s*(?:about\s+)?\d[^()]*\)(?=\s*[A-Za-z])")
+
+
 def read_part(text: str, number: Number) -> Part:
     """The part that begins with ``number``: the unit right after it, if any."""
-    match = _UNIT_AFTER.match(text, number.end)
+    sized = SIZE_IN_BRACKETS.match(text, number.end)
+    match = _UNIT_AFTER.match(text, number.end if sized is None else sized.end())
     unit = find_unit(match["unit"]) if match else None
     if match is None or unit is None or (unit.kind is UnitKind.LENGTH and match["unit"].lower() == "in" and "-" not in match["gap"]):
         return Part(number, None, None, number.start, number.end)
@@ -62,6 +67,8 @@ def read_amount(text: str) -> Amount | None:
         return None
     kept = [parts[0]]
     for part in parts[1:]:
+        if part.start < kept[-1].end or (kept[-1].unit is None and SIZE_IN_BRACKETS.match(text, kept[-1].end)):
+            continue
         between = text[kept[-1].end : part.start].strip().lower()
         if between in ("or", "/", "(", "or about", "(about", ",", "", "-", "–", "to") and part.unit is not None:
             kept.append(part)

@@ -125,16 +125,17 @@ def find_heat(text: str, *, heating: bool = True) -> list[Heat]:
         offset = match.start("number")
         number = Number(numbers[0].low, numbers[-1].high, numbers[0].style, offset + numbers[0].start, offset + numbers[-1].end)
         if degrees and re.fullmatch(
-            r"\s*(?:or|/|\(|,|and)?\s*(?:between\s+|about\s+)?", text[degrees[-1].end : match.start()], re.IGNORECASE
+            r"\.?\s*(?:or|/|\(|,|and)?\s*(?:between\s+|about\s+)?", text[degrees[-1].end : match.start()], re.IGNORECASE
         ):
             before = degrees.pop()
-            end = match.end() + text[match.end() :].startswith(")")
+            end = _unstopped(text, match.end()) + text[match.end() :].startswith(")")
             degrees.append(
                 Heat(HeatKind.DEGREES, text[before.start : end], before.start, end, before.rank, (*before.readings, Reading(number, unit)))
             )
         else:
             rank = float(number.low if unit != "C" else number.low * Fraction(9, 5) + 32)
-            degrees.append(Heat(HeatKind.DEGREES, match[0].strip(), match.start(), match.end(), rank, (Reading(number, unit),)))
+            end = _unstopped(text, match.end())
+            degrees.append(Heat(HeatKind.DEGREES, text[match.start() : end].strip(), match.start(), end, rank, (Reading(number, unit),)))
     found += degrees
     for pattern, kind in ((_PERCENT, HeatKind.PERCENT), (_SETTING, HeatKind.SETTING)):
         for match in pattern.finditer(text):
@@ -159,6 +160,11 @@ def find_heat(text: str, *, heating: bool = True) -> list[Heat]:
         if all(heat.end <= other.start or heat.start >= other.end for other in kept):
             kept.append(heat)
     return sorted(kept, key=lambda heat: (heat.kind is HeatKind.STATE, heat.start))
+
+
+def _unstopped(text: str, end: int) -> int:
+    """End without the stop of a sentence or of "deg."."""
+    return end - (text[end - 1] == ".")
 
 
 def _in_condition(text: str, at: int) -> bool:

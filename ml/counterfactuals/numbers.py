@@ -89,8 +89,9 @@ class Number:
 
 _VULGAR_CLASS = "".join(VULGAR)
 _WORD = r"(?:" + "|".join(sorted(WORDS, key=len, reverse=True)) + r")"
+_DOZENS = r"(?:half\s+a|an?|one|two|three|four|five|six)\s+dozen"
 SINGLE = (
-    rf"(?:\d+\s?[{_VULGAR_CLASS}]|[{_VULGAR_CLASS}]|\d+(?:\s+|-|\s+and\s+)\d+\s?[/⁄]\s?\d+|\d+\s?[/⁄]\s?\d+|\d+(?:[.,]\d+)?"
+    rf"(?:\b{_DOZENS}\b|\d+\s?[{_VULGAR_CLASS}]|[{_VULGAR_CLASS}]|\d+(?:\s+|-|\s+and\s+)\d+\s?[/⁄]\s?\d+|\d+\s?[/⁄]\s?\d+|\d+(?:[.,]\d+)?"
     rf"|\b{_WORD}(?:\s+and\s+(?:a|one)\s+(?:half|quarter))?\b)"
 )
 _NUMBER = re.compile(
@@ -103,6 +104,9 @@ def _read_single(text: str) -> tuple[Fraction, Style] | None:
     text = text.strip().lower().replace("⁄", "/")
     if text in WORDS:
         return WORDS[text], Style.WORD
+    if re.fullmatch(_DOZENS, text):
+        many = text.split()[0]
+        return 12 * WORDS.get(many, Fraction(1)), Style.WORD
     if match := re.fullmatch(rf"({_WORD})\s+and\s+(?:a|one)\s+(half|quarter)", text):
         return WORDS[match[1]] + WORDS[match[2]], Style.WORD
     if match := re.fullmatch(rf"(\d+)?\s?([{_VULGAR_CLASS}])", text):

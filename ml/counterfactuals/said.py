@@ -6,6 +6,7 @@ Ways of doing are compared in ``ways``. Whether the new value itself fits is che
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from ml.counterfactuals.amounts import Amount, Part, read_amount, read_part
@@ -69,8 +70,13 @@ def amount_in_full(instruction: str, quantity: str) -> Amount | None:
     for part in _parts(instruction):
         if _same_part(part, wanted.parts[0]):
             full = read_amount(instruction[part.start :])
-            return full if full is not None and len(full.parts) > len(wanted.parts) else wanted
+            return full if full is not None and len(full.parts) > len(wanted.parts) and _is_joined(full) else wanted
     return wanted
+
+
+def _is_joined(amount: Amount) -> bool:
+    """Whether something joins the parts: "1 14-oz can" states one amount, the other is a size."""
+    return all(amount.text[a.end : b.start].strip() for a, b in pairwise(amount.parts))
 
 
 def check_amount_instruction(instruction: str, fields: Fields, changed: str) -> str | None:

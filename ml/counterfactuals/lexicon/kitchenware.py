@@ -37,7 +37,7 @@ NOT_INGREDIENTS: Final = (
     | (VESSELS - words("can tin jar packet bag box bottle package carton water paper cup glass"))
     | words(
         "side end half time minute second hour inch layer direction corner way part step edge batch turn round motion degree other "
-        "another person serving "
+        "another person people guest diner serving "
         "surface top bottom center middle size number place row centimeter"
     )
 )

@@ -5,28 +5,29 @@ from typing import Final
 
 from ml.counterfactuals.editing import Edit, apply_edits, pick_by
 from ml.counterfactuals.lexicon.alternatives import FITS, KNIFE_VERBS, PREPARATIONS, SHAPES, TECHNIQUES, TOOLS, Way
-from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, VESSELS
-from ml.counterfactuals.lexicon.verbs import COATING
+from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, UTENSILS, VESSELS
+from ml.counterfactuals.lexicon.verbs import COATING, CUTTING
 from ml.counterfactuals.lexicon.words import words
 from ml.counterfactuals.rules.extraction import Action, find_preparation, find_technique
 from ml.counterfactuals.rules.inflection import capitalised_like, gerund, mend_articles, with_article
 from ml.counterfactuals.rules.manners import Manner
 from ml.counterfactuals.rules.parsing import parse, verb_lemma
 from ml.counterfactuals.rules.phrases import singular
+from ml.counterfactuals.ways import is_offered
 
 # Things that a verb cannot be done to; an alternative that does not fit is passed over.
 UNFIT: Final[dict[str, frozenset[str]]] = {
     "dice": words(
-        "egg oil milk water sauce juice batter dough mixture content ingredient bowl mug cup noodle filter floss yogurt curd cream "
+        "egg oil milk water sauce juice batter dough mixture content ingredient bowl mug cup noodle filter yogurt curd cream "
         "sugar salt flour powder soup "
-        "leaf cilantro parsley basil herb mint pinwheel rice jam jelly it them everything corner end round"
+        "leaf cilantro parsley basil herb mint rice jam jelly it them everything corner end round"
     ),
     "slice": words(
-        "oil milk water sauce juice batter mixture content ingredient rice salt flour powder floss bowl mug cup cilantro parsley "
+        "oil milk water sauce juice batter mixture content ingredient rice salt flour powder bowl mug cup cilantro parsley "
         "herb mint dill coriander it"
     ),
-    "fold": words("egg oil water milk broth noodle mug cup bowl coffee tea ingredient butter pinwheel"),
-    "stir": words("filter paper towel napkin tortilla omelette wrap dough pancake dumpling pinwheel it tofu fish slice towel cloth"),
+    "fold": words("egg oil water milk broth noodle mug cup bowl coffee tea ingredient butter"),
+    "stir": words("filter paper towel napkin tortilla omelette wrap dough pancake dumpling it tofu fish slice towel cloth"),
     "wipe": words("rice bean lentil spinach lettuce leaf herb pasta berry strawberry"),
     "peel": words(
         "rice bean lentil spinach lettuce leaf herb mushroom berry strawberry pasta chicken fish meat knife bowl hand pan it them "
@@ -37,12 +38,25 @@ UNFIT: Final[dict[str, frozenset[str]]] = {
 }
 
 
+# "to create 2 rolls": another way would make something else.
+_MADE: Final = re.compile(r"\bto\s+(?:create|make|form|get|obtain|produce)\s+(?:\S+\s+){0,3}$", re.IGNORECASE)
+
+
 def _fits(way: Way, action: Action) -> bool:
     item = action.imperative.item
     heads = _heads(item.text if item is not None else "", singular(item.head) if item is not None else "")
+    if item is not None and _MADE.search(action.imperative.text[: item.start]):
+        return False
+    if way.verb in CUTTING and item is not None and singular(item.head) in UTENSILS:
+        return False
     if way.verb in FITS:
         return bool(heads & FITS[way.verb])
     return not heads & UNFIT.get(way.verb, frozenset())
+
+
+def _is_offered(way: Way, action: Action) -> bool:
+    """An option that the original leaves is no mistake."""
+    return is_offered(action.imperative.text, action.text, _phrase_of(way))
 
 
 def _heads(text: str, head: str) -> frozenset[str]:
@@ -77,12 +91,13 @@ def alternative_technique(instruction: str, technique: str) -> str | None:
     if shape is not None and action.lemma in ("cut", "chop", "slice", "roll", "shape", "form", "tear", "break"):
         shapes = SHAPES[singular(shape.head)]
         return f"{_bare(action.verb)} into {shapes[pick(len(shapes))]}"
-    ways = [way for way in TECHNIQUES.get(action.lemma, ()) if _fits(way, action)]
+    ways = [way for way in TECHNIQUES.get(action.lemma, ()) if _fits(way, action) and not _is_offered(way, action)]
     if ways:
         return _phrase_of(ways[pick(len(ways))])
     tool = _main_tool(action)
     if tool is not None and (tools := TOOLS.get(tool.head)):
-        return f"{_bare(action.verb)} with {with_article(tools[pick(len(tools))])}"
+        tools = tuple(name for name in tools if not is_offered(instruction, action.text, name))
+        return f"{_bare(action.verb)} with {with_article(tools[pick(len(tools))])}" if tools else None
     return None
 
 
@@ -100,6 +115,7 @@ def alternative_preparation(instruction: str) -> str | None:
     tool = _main_tool(action)
     if tool is not None and (tools := TOOLS.get(tool.head)):
         chosen = [name for name in tools if not (name == "grater" and action.lemma in KNIFE_VERBS)]
+        chosen = [name for name in chosen if not is_offered(instruction, action.text, name)]
         if chosen:
             made = f"{_bare(action.verb)} with {with_article(chosen[pick(len(chosen))])}"
             if made != technique:
@@ -107,7 +123,8 @@ def alternative_preparation(instruction: str) -> str | None:
     if action.lemma in COATING and action.lemma in PREPARATIONS and not _is_vessel(action):
         return None
     shape = _shape(action)
-    ways = [way for way in PREPARATIONS.get(action.lemma, ()) if _fits(way, action) and _phrase_of(way) != technique]
+    ways = [way for way in PREPARATIONS.get(action.lemma, ()) if _fits(way, action) and not _is_offered(way, action)]
+    ways = [way for way in ways if _phrase_of(way) != technique]
     ways = [way for way in ways if not (way.manner and tool is not None and tool.head in way.manner)]
     if ways and not (shape is not None and len(ways) == 0):
         return _phrase_of(ways[pick(len(ways))])

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ml.counterfactuals.amounts import Part, read_part
+from ml.counterfactuals.amounts import SIZE_IN_BRACKETS, Part, read_part
 from ml.counterfactuals.durations import Duration, find_durations
 from ml.counterfactuals.heat import Heat, HeatKind, find_heat
 from ml.counterfactuals.lexicon.heat import HEATED_THINGS
@@ -69,6 +69,8 @@ def find_measurements(instruction: str) -> list[Measurement]:
             continue
         end = part.end
         for other in numbers[index + 1 :]:
+            if part.unit is None and SIZE_IN_BRACKETS.match(text, end):
+                break
             joint = _DUAL.fullmatch(text, end, other.start)
             more = read_part(text, other)
             if _ENDS.fullmatch(text, end, other.start) and more.unit is not None and more.unit == part.unit:
@@ -111,7 +113,8 @@ def _is_amount(text: str, part: Part) -> bool:
 
 def _measured(original: str, text: str, part: Part, end: int) -> Measurement | None:
     tokens = parse(original)
-    at = _GLUE.match(text, end).end()  # type: ignore[union-attr]
+    bracket = SIZE_IN_BRACKETS.match(text, end) if part.unit is None else None
+    at = _GLUE.match(text, end if bracket is None else bracket.end()).end()  # type: ignore[union-attr]
     if sized := _SIZED.match(text, at):
         at = sized.end()
     # "two 1/2 inch thick rounds": a cut size between the number and the thing.

@@ -4,6 +4,7 @@ Tasks are ``<stage>.<mistake type>``. Nothing here knows of frames, requests or 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -13,7 +14,7 @@ from ml.counterfactuals.editing import apply_edits, pick_by
 from ml.counterfactuals.heat import HeatKind, change_heat
 from ml.counterfactuals.lexicon.alternatives import HALVABLE
 from ml.counterfactuals.rules import changing, extraction
-from ml.counterfactuals.rules.inflection import mend_articles, plural, singular_like
+from ml.counterfactuals.rules.inflection import capitalised_like, mend_articles, plural, singular_like
 from ml.counterfactuals.rules.phrases import singular
 
 Inputs = Mapping[str, object]
@@ -120,7 +121,10 @@ def instruct_measurement(inputs: Inputs) -> str:
     chosen = next((m for m in found if m.ingredient == ingredient), found[0] if found else None)
     if chosen is None:
         return instruction.replace(quantity, new, 1) if quantity and quantity in instruction else NONE
-    edits = [(chosen.start, chosen.end, new)]
+    article = re.search(r"\ban?\s+$", instruction[: chosen.start], re.IGNORECASE)
+    is_word = article is not None and instruction[chosen.start : chosen.start + 1].isalpha()  # "a half cup"
+    start = article.start() if article is not None and is_word else chosen.start
+    edits = [(start, chosen.end, capitalised_like(instruction[start], new))]
     amount = read_amount(new)
     if chosen.counted and amount is not None:
         start, end = chosen.ingredient_span

@@ -1,9 +1,10 @@
 """The phrases of an instruction that say how: with which tool, into what, by what means."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
-from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, VESSELS
+from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS, UTENSILS, VESSELS
 from ml.counterfactuals.rules.parsing import Token, verb_lemma
 from ml.counterfactuals.rules.phrases import Phrase, noun_phrase, singular
 
@@ -55,12 +56,13 @@ def _manner(text: str, tokens: tuple[Token, ...], index: int) -> Manner | None:
         return None
     start = tokens[index].start
     head = singular(phrase.head)
+    end = _choice_end(text, phrase.end)
     if word in ("with", "using") and (head in HAND_TOOLS or phrase.head in HAND_TOOLS):
-        return Manner(text[start : phrase.end], start, phrase.end, word, head)
+        return Manner(text[start:end], start, end, word, head)
     if word == "with" or word == "using":
-        return Manner(text[start : phrase.end], start, phrase.end, "applied", head)
+        return Manner(text[start:end], start, end, "applied", head)
     if word == "into":
-        return Manner(text[start : phrase.end], start, phrase.end, word, head) if head not in VESSELS else None
+        return Manner(text[start:end], start, end, word, head) if head not in VESSELS else None
     if word in ("in", "through", "on") and head in (
         "blender",
         "processor",
@@ -74,8 +76,18 @@ def _manner(text: str, tokens: tuple[Token, ...], index: int) -> Manner | None:
         "mandoline",
         "microplane",
     ):
-        return Manner(text[start : phrase.end], start, phrase.end, "in", head)
+        return Manner(text[start:end], start, end, "in", head)
     return None
+
+
+_CHOICE: Final = re.compile(r"(?:\s*/\s*|\s+or\s+)(?:an?\s+|the\s+)?(?:[a-z]+\s+)??([a-z]+)\b", re.IGNORECASE)
+
+
+def _choice_end(text: str, end: int) -> int:
+    """End of a phrase with its other choices: "a blender/mixer", "a spoon or fork"."""
+    while (match := _CHOICE.match(text, end)) is not None and {match[1].lower(), singular(match[1].lower())} & UTENSILS:
+        end = match.end()
+    return end
 
 
 def _clause_end(tokens: tuple[Token, ...], at: int) -> int:

@@ -14,6 +14,9 @@ from ml.counterfactuals.lexicon.verbs import ADVERB_NOUNS, COOKING_VERBS
 _LABELLED: Final = re.compile(r"^\s*([A-Za-z][A-Za-z ]{1,24}?)\s*-\s*(?=\S)")
 _VERBLESS: Final = re.compile(r"^\s*[\d½¼¾⅓⅔⅛]")
 
+# "1 (14-ounce) can of tomatoes" is one phrase.
+_SIZE: Final = re.compile(r"(?<=\d )\(\d[^()]*\)(?= [a-z])")
+
 
 @dataclass(frozen=True)
 class Token:
@@ -74,6 +77,7 @@ def parse(text: str) -> tuple[Token, ...]:
     body = clean[start:]
     if body[:1].isupper() and not body[:2].isupper():
         body = body[0].lower() + body[1:]
+    body = _SIZE.sub(lambda match: " " * len(match[0]), body)
     body = re.sub(r"(?<=[.!] )([A-Z])(?=[a-z])", lambda match: match[1].lower(), body)
     return _tokens(prefix + body, len(prefix), start, text)
 

@@ -27,7 +27,7 @@ def _text(inputs: Inputs, name: str) -> str:
 
 def _amount_of(quantity: str, ingredient: str) -> str:
     """``3 scoops of cocoa``, ``2 eggs``."""
-    amount = read_amount(quantity)
+    amount, quantity = read_amount(quantity), _lowered(quantity)
     if not ingredient:
         return quantity
     if amount is not None and amount.parts[0].unit is None:

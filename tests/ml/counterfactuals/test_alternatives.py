@@ -25,10 +25,17 @@ def test_no_alternative_means_the_same(table):
         ("Keep mixing with a spatula for 3 minutes", "technique", "whisk", "Keep whisking for 3 minutes"),
         ("Simmer the soup, covered, for 5 minutes", "preparation", "uncovered", "Simmer the soup, uncovered, for 5 minutes"),
         ("Stir the jam in the bowl.", "technique", "fold", "Fold the jam in the bowl."),
+        ("Puree the tomatoes in a blender/mixer", "technique", "chop", "Chop the tomatoes"),
+        ("Stir the noodles with a spoon or a fork", "technique", "stir with a whisk", "Stir the noodles with a whisk"),
     ],
 )
 def test_rewriting(text, kind, alternative, expected):
     assert rewrite(text, kind, alternative) == expected
+
+
+@pytest.mark.parametrize("text", ["Slice the dough to create 2 more rounds", "Slice the paper towel", "Cut the floss"])
+def test_what_is_made_and_what_is_no_food_is_not_cut_otherwise(text):
+    assert alternative_technique(text, "") is None
 
 
 @pytest.mark.parametrize("text", ["Boil the water", "Crack the egg into the bowl", "Grate the filter", "Let the coffee drain into the mug"])

@@ -28,6 +28,9 @@ def first(n: int) -> int:
         ("1 or 2 eggs", "1", "2"),
         ("two and a half cups", "5/2", "5/2"),
         ("1,200 g", "1200", "1200"),
+        ("a dozen eggs", "12", "12"),
+        ("half a dozen eggs", "6", "6"),
+        ("two dozen eggs", "24", "24"),
     ],
 )
 def test_numbers(text, low, high):
@@ -82,6 +85,11 @@ def test_dual_units_change_by_one_ratio():
 )
 def test_units_agree_with_their_number(text, smaller, expected):
     assert change_amount(amount(text), smaller, first) == expected
+
+
+def test_the_size_of_a_can_stays():
+    assert change_amount(amount("1 (14-ounce) can"), False, first) == "2 (14-ounce) cans"
+    assert [part.number.low for part in amount("2 (6 oz) steaks").parts] == [2]
 
 
 def test_whole_things_are_not_halved_unless_they_can_be():

@@ -29,6 +29,12 @@ def measured(text: str) -> list[tuple[str, str]]:
         ("Set the microwave to 50% power", []),
         ("Toast at setting 2", []),
         ("Turn each one over", []),
+        ("Serve 4 people", []),
+        ("Weigh the coffee beans (0.8oz-1.2 oz)", [("0.8oz-1.2 oz", "coffee beans")]),
+        ("Mix 1 (14-ounce) can of tomatoes with the onion", [("1 (14-ounce) can", "tomatoes")]),
+        ("Grill 2 (6-oz) steaks", [("2", "steaks")]),
+        ("Add a dozen eggs", [("a dozen", "eggs")]),
+        ("Add half a dozen eggs", [("half a dozen", "eggs")]),
         ("Add a drizzle of oil, about 1 tablespoon, over the leaves", [("1 tablespoon", "oil")]),
     ],
 )

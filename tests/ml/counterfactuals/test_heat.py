@@ -17,6 +17,8 @@ def first(n: int) -> int:
         ("Turn the burner to medium.", HeatKind.LEVEL, "medium"),
         ("Bake at 350°F for 35 minutes", HeatKind.DEGREES, "350°F"),
         ("Heat to 195-205 °F or 91-96 °C", HeatKind.DEGREES, "195-205 °F or 91-96 °C"),
+        ("Heat to 195-205 °F or 91-96 °C.", HeatKind.DEGREES, "195-205 °F or 91-96 °C"),
+        ("Bake at 180 deg. C.", HeatKind.DEGREES, "180 deg. C"),
         ("Microwave at 50% power", HeatKind.PERCENT, "50% power"),
         ("Toast at setting 2", HeatKind.SETTING, "setting 2"),
         ("Rinse under cold water", HeatKind.STATE, "cold"),

@@ -1,4 +1,5 @@
 import json
+import re
 
 import polars as pl
 import pytest
@@ -78,6 +79,32 @@ def test_a_counted_thing_agrees_with_its_number(client):
     assert greater in ("Crack 2 eggs into the bowl", "Crack 3 eggs into the bowl")
     smaller = made.filter((pl.col("direction") == "smaller") & (pl.col("step_uid") == "1#0"))["counterfactual_instruction"][0]
     assert smaller == "Lay out 1 large lettuce leaf"
+
+
+def test_an_article_goes_with_its_amount(client):
+    made = pairs(client, "Add a dozen eggs", "Add a half cup of milk", "Two eggs").filter(pl.col("mistake_type") == "measurement")
+    texts = made["counterfactual_instruction"].to_list()
+    assert {"Add eighteen eggs", "Add 1/3 cup of milk", "One egg"} <= set(texts)
+    assert not any(re.search(r"\ban? (?:\w+teen|[a-z]+ eggs|\d|one)", text) for text in texts)
+    assert "You used only two eggs, use three." in made["feedback"].to_list()
+
+
+def test_a_closing_stop_is_not_part_of_a_setting(client):
+    lower = one(pairs(client, "Heat the water to 195-205 °F or 91-96 °C."), "temperature", "lower")
+    assert lower["counterfactual_instruction"].endswith("79 °C.")
+    assert not lower["counterfactual_instruction"].endswith("..")
+    assert ".," not in lower["feedback"]
+
+
+@pytest.mark.parametrize(
+    ("text", "barred"),
+    [("chop or grate the cucumber", "grate"), ("Slice or dice the tomato", "dice"), ("Mix with a spoon or whisk", "whisk")],
+)
+def test_an_option_of_the_original_is_no_mistake(client, text, barred):
+    ways = pairs(client, text).filter(pl.col("direction") == "alternative")
+    assert not any(barred in (new or "").lower() for new in ways["counterfactual_instruction"])
+    technique = one(pairs(answering(change_technique=barred), text), "technique", "alternative")
+    assert technique["status"] == Status.INCONSISTENT
 
 
 def test_vinegar_is_two_and_a_half(client):
