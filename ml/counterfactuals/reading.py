@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ml.llm.moments import OR_NONE
 from ml.llm.replies import read_dict, read_text, read_timestamp
 from ml.vocabulary import Status
 
@@ -111,6 +112,8 @@ def timestamp_fields(reply: str, names: tuple[str, ...]) -> Moment:
         return Moment(None, Status.NEVER_APPARENT, "the answer is None: the mistake does not become visible")
     if parsed.value is None:
         return Moment(None, parsed.status, parsed.reason)
+    if OR_NONE.search(parsed.ignored):
+        return Moment(None, Status.UNPARSABLE, f"a moment or None: {parsed.ignored}")
     given: dict[str, float] = {}
     for name in names:
         if name not in parsed.value:

@@ -13,6 +13,12 @@ _LABEL = r"(?:(?:the|my|final|correct|best)\s+)*(?:answer|verdict|result|respons
 NONE = re.compile(
     rf"\A{_EDGE}(?:{_LABEL}\s*(?:is|:|=)\s*)?{_EDGE}(?:none|null|nil|n\s?/\s?a|not applicable|no answer){_EDGE}\Z", re.IGNORECASE
 )
+_NOTHING = r"(?:none|null|nil|n\s?/\s?a)(?![\w-]|\s+of\b)"
+# "12 s (or None)", "12 s, none": a choice. "None of the earlier ones shows it" is a reason.
+OR_NONE = re.compile(rf"\bor\s+{_NOTHING}|/\s*{_NOTHING}", re.IGNORECASE)
+_MOMENT_AND_NONE = re.compile(
+    rf"{OR_NONE.pattern}|\d[^.!?;\n]*?[\s(,]{_NOTHING}|\b{_NOTHING}\s*(?:,|\bor\b)\s*(?:\w+\s+)?\d", re.IGNORECASE
+)
 _TIMES = ("timestamp", "timestamps", "time", "time_s", "t", "t_s", "answer", "start", "seconds", "feedback_timestamp")
 _AFTER_LABEL = re.compile(r"\b(?:timestamp|time|answer)\s*(?:is|:|=)\s*[\[(<*\s]*([^\n]*)", re.IGNORECASE)
 
@@ -22,9 +28,12 @@ def find_moment(text: str) -> float | Parsed[float]:
     if NONE.match(text):
         return Parsed(None, Status.NEVER_APPARENT, "the reply is None")
     try:
-        value = find_literal(text).value if any(mark in text for mark in "{[") else None
+        found = find_literal(text) if any(mark in text for mark in "{[") else None
     except LiteralError as error:
         return unparsable(str(error), text)
+    value = found.value if found is not None else None
+    if found is not None and OR_NONE.search(found.around):
+        return unparsable("a moment or None", text)
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     if isinstance(value, list):
         return unparsable(f"{len(value)} values where one moment was asked", text)
@@ -40,6 +49,8 @@ def find_moment(text: str) -> float | Parsed[float]:
     text = value if isinstance(value, str) else text
     if NONE.match(text):
         return Parsed(None, Status.NEVER_APPARENT, "the reply is None")
+    if _MOMENT_AND_NONE.search(text):
+        return unparsable("a moment or None", text)
     for part in [*_AFTER_LABEL.findall(text)[:1], text]:
         figure = read_figure(part.strip(" \n*_`\"'.()<>[]"))
         if figure is not None:

@@ -22,6 +22,9 @@ _LABEL = r"(?:(?:the|my|final|correct|best)\s+)*(?:answer|verdict|result|respons
 _LEAD = re.compile(rf"\A{_EDGE}(?:{_LABEL}\s*(?:\*\*)?\s*(?:is|:|=|-)+\s*)?{_EDGE}", re.IGNORECASE)
 _YES_NO = re.compile(r"(yes|no)(?![\w'’]|-\w)", re.IGNORECASE)
 _BOTH = re.compile(r"(?:yes|no)\W*(?:and|or|nor|but also)?\W*(yes|no)\b(?!\s+\w)", re.IGNORECASE)
+# In one sentence; "yes, no salt was added" has no second verdict, since its "no" goes with the salt.
+_YES_AFTER_NO = re.compile(r"[^.!?;\n]*?(?<![\w'’-])yes(?![\w'’]|-\w)", re.IGNORECASE)
+_NO_AFTER_YES = re.compile(r"[^.!?;\n]*?(?<![\w'’-])no(?=\s*(?:[,.!?;:)]|\Z|\n|\s(?:it|that|this|he|she|they)\b))", re.IGNORECASE)
 _VERDICT = re.compile(rf"\b{_LABEL}\W{{0,4}}(?:is|:|=)\W{{0,6}}(yes|no)\b", re.IGNORECASE)
 _NONE_OF_ABOVE = re.compile(r"\bnone\s+of\s+(?:the\s+above|the\s+(?:options|choices|answers|others)|these|them|those)\b", re.IGNORECASE)
 
@@ -29,7 +32,8 @@ _NONE_OF_ABOVE = re.compile(r"\bnone\s+of\s+(?:the\s+above|the\s+(?:options|choi
 def read_yes_no(said: Said) -> Parsed[bool]:
     """The reply opens with the word YES or NO; decoration, "Answer:" and a one-name object around it are allowed.
 
-    ``**YES**.`` is yes; "Eyes", "None", "I would say yes" are neither; "yes and no" or a later verdict that says otherwise leave one open.
+    ``**YES**.`` is yes; "Eyes", "None", "I would say yes" are neither; "yes and no", "no, yes it is" or a later verdict that says otherwise leave
+    one open.
     """
     text = text_of(said)
     if isinstance(text, Parsed):
@@ -45,6 +49,8 @@ def read_yes_no(said: Said) -> Parsed[bool]:
     if _BOTH.match(rest):
         return unparsable("both YES and NO", text)
     is_yes = word.group(1).lower() == "yes"
+    if (_NO_AFTER_YES if is_yes else _YES_AFTER_NO).match(rest, word.end()):
+        return unparsable("both YES and NO in one sentence", text)
     verdicts = {found.lower() == "yes" for found in _VERDICT.findall(rest)}
     if verdicts - {is_yes}:
         return unparsable("a later verdict says otherwise", text)

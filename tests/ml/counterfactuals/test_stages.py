@@ -270,6 +270,8 @@ def test_answers_are_checked_and_never_moved(client):
         found = infer_feedback_timestamps(made, steps, narrations, answering(timestamp_temperature=json.dumps(reply)))
         assert set(found["status"]) == {status}
         assert (found["t_s"].null_count() == 0) is (status is Status.OK)
+    either = infer_feedback_timestamps(made, steps, narrations, answering(timestamp_temperature="{'timestamp': 2.5} or None"))
+    assert set(either["status"]) == {Status.UNPARSABLE}
 
 
 def test_timing_answers_must_fit_the_stated_times(client):

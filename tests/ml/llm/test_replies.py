@@ -129,7 +129,15 @@ def test_row_60_round_values_show():
         ('{"answer": true}', True),
         ("<think>no, maybe</think>YES", True),
         ("No mistake is visible", False),
-        ("NO, yes I am sure", False),
+        ("No. Yes, I am sure", None),
+        ("Yes, no salt was added", True),
+        ("Yes: there is no lid on the pot.", True),
+        ("No mistake. The eyes are on the pan", False),
+        ("NO, yes I am sure", None),
+        ("No, yes it is", None),
+        ("no problem, yes", None),
+        ("Yes, well, no.", None),
+        ("Yes, no it is not", None),
         ("Eyes on the pan", None),
         ("None", None),
         ("Nope", None),
@@ -240,6 +248,18 @@ def test_durations_that_leave_a_choice():
 )
 def test_timestamps(text: str, value: float):
     assert read_timestamp(text).value == value
+
+
+@pytest.mark.parametrize(
+    "text", ["12 s (or None)", "12.5 or none", "None or 12.5", "12 s, N/A", "{'timestamp': 12} or None", '{"timestamp": "12 or None"}']
+)
+def test_a_moment_or_none_leaves_a_choice(text: str):
+    assert read_timestamp(text).status is Status.UNPARSABLE
+
+
+@pytest.mark.parametrize("text", ["12 s. None of the earlier windows shows it.", "None of the earlier windows shows it: {'timestamp': 12}"])
+def test_none_of_others_is_a_reason(text: str):
+    assert read_timestamp(text).value == 12
 
 
 @pytest.mark.parametrize("text", ["None", "N/A", "Answer: None", '{"timestamp": null}', '{"timestamp": "None"}'])
