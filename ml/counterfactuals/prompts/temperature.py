@@ -30,9 +30,9 @@ PROMPTS: Final = Prompts(
     "for what it does not name. "
     "If not, answer None.",
     change={Direction.LOWER: _CHANGE.format("lower"), Direction.HIGHER: _CHANGE.format("higher")},
-    instruct=STEP
-    + "Rewrite the step so that it asks for the heat setting $counterfactual_heat_setting instead of $heat_setting. Change nothing else. "
-    + JUST_TEXT,
+    instruct=STEP + "What is heated: $food_item. Appliance or vessel: $kitchen_item.\n"
+    "Rewrite the step so that it asks for the heat setting $counterfactual_heat_setting there instead of $heat_setting, in every unit in "
+    "which the step gives it. Change nothing else. " + JUST_TEXT,
     feedback={Direction.LOWER: _FEEDBACK.format("higher"), Direction.HIGHER: _FEEDBACK.format("lower")},
     timestamp={Direction.LOWER: _TIMESTAMP, Direction.HIGHER: _TIMESTAMP},
 )

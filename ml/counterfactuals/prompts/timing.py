@@ -25,9 +25,8 @@ PROMPTS: Final = Prompts(
     "for what it does not name. "
     "If not, answer None.",
     change={Direction.SMALLER: _CHANGE.format("shorter"), Direction.GREATER: _CHANGE.format("longer")},
-    instruct=STEP
-    + "Rewrite the step so that it takes $counterfactual_amount_of_time instead of $amount_of_time. Change nothing else. "
-    + JUST_TEXT,
+    instruct=STEP + "What is cooked or left: $food_item. Appliance or vessel: $kitchen_item.\n"
+    "Rewrite the step so that this takes $counterfactual_amount_of_time instead of $amount_of_time. Change nothing else. " + JUST_TEXT,
     feedback={
         Direction.SMALLER: "The instruction asks to cook $food_item with $kitchen_item for $counterfactual_amount_of_time, but the "
         "person cooks it for longer.\n" + FEEDBACK_FORM,

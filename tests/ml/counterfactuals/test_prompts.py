@@ -39,6 +39,20 @@ def test_a_prompt_shows_its_inputs():
         assert part in prompt
 
 
+@pytest.mark.parametrize(("mistake_type", "changed"), [("temperature", "heat_setting"), ("timing", "amount_of_time")])
+def test_rewriting_is_told_what_is_heated_and_where(mistake_type, changed):
+    inputs = {
+        "instruction": "Fry it",
+        "food_item": "the egg",
+        "kitchen_item": "skillet",
+        changed: "old",
+        f"counterfactual_{changed}": "new",
+    }
+    _, prompt = render_prompt("instruct", mistake_type, inputs)
+    for part in inputs.values():
+        assert part in prompt
+
+
 def test_directions_follow_the_sense_of_the_video():
     """The counterfactual is what was asked; the plain field is what the person does."""
     _, smaller = render_prompt("timestamp", "measurement", INPUTS | {"direction": "smaller"})
