@@ -32,8 +32,8 @@ _NONE_OF_ABOVE = re.compile(r"\bnone\s+of\s+(?:the\s+above|the\s+(?:options|choi
 def read_yes_no(said: Said) -> Parsed[bool]:
     """The reply opens with the word YES or NO; decoration, "Answer:" and a one-name object around it are allowed.
 
-    ``**YES**.`` is yes; "Eyes", "None", "I would say yes" are neither; "yes and no", "no, yes it is" or a later verdict that says otherwise leave
-    one open.
+    ``**YES**.`` is yes; "Eyes", "None", "I would say yes" are neither; "yes and no", "no, yes it is" or a later
+    verdict that says otherwise leave one open.
     """
     text = text_of(said)
     if isinstance(text, Parsed):
