@@ -31,6 +31,20 @@ def test_a_key_that_appears_after_100_rows_is_kept():
     assert frame["mistake"].to_list()[-1] == "timing"
 
 
+def test_a_text_after_150_nulls_is_kept():
+    frame = TOY.check(TOY.rows([{"a": str(i), "mistake": None} for i in range(150)] + [{"a": "x", "mistake": "timing"}]))
+    assert frame["mistake"].null_count() == 150
+    assert frame["mistake"][150] == "timing"
+    assert frame.schema == TOY.polars_schema
+
+
+def test_a_number_after_150_nulls_keeps_the_declared_dtype():
+    frame = TOY.rows([{"a": str(i), "t": None} for i in range(150)] + [{"a": "x", "t": 1}])
+    assert frame["t"].dtype == pl.Float64
+    with pytest.raises(InputError, match=r"row 150, field t: 'a' is a str"):
+        TOY.rows([{"a": str(i), "t": None} for i in range(150)] + [{"a": "x", "t": "a"}])
+
+
 def test_a_text_among_numbers_is_refused_by_row_and_field():
     with pytest.raises(InputError, match=r"toy, record row 1, field t: '200' is a str"):
         TOY.rows([{"a": "1", "t": 1.0}, {"a": "2", "t": "200"}])
