@@ -15,7 +15,7 @@ from typing import Any
 
 from ml.counterfactuals.asking import Question, ask
 from ml.counterfactuals.registry import MISTAKE_RULES, Stage
-from ml.counterfactuals.scoring import prediction, score_attributes
+from ml.counterfactuals.scoring import GROUPS, labelled_groups, prediction, score_attributes
 from ml.errors import InputError
 from ml.llm.stage import Asks
 from ml.vocabulary import MistakeType, Status
@@ -32,21 +32,28 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
         raise InputError(str(error), file=path, remedy="Give a JSON list of labelled steps") from error
     if not isinstance(labels, list):
         raise InputError("not a list of steps", file=path, remedy="Give a JSON list of labelled steps")
+    groups = labelled_groups([step for step in labels if isinstance(step, Mapping)]) or GROUPS
     for index, step in enumerate(labels):
-        for name in ("step_id", "text", *MistakeType):
+        for name in ("step_id", "text", *groups):
             if not isinstance(step, Mapping) or name not in step:
                 raise InputError(
-                    "missing", file=path, record=f"step {index}", field=name, remedy="Label every group, with null where absent"
+                    "missing",
+                    file=path,
+                    record=f"step {index}",
+                    field=name,
+                    remedy="Label a group in every step or in none, with null where absent",
                 )
     return labels
 
 
 def predict(labels: Sequence[Mapping[str, Any]], client: Asks) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
-    """Predictions by step id, and how many questions ended in which outcome other than ok and not_applicable."""
+    """Predictions by step id, and how many questions ended in which outcome other than ok and not_applicable.
+
+    Only the groups that the labels have are asked for.
+    """
+    groups = labelled_groups(labels)
     questions = {
-        (str(step["step_id"]), rules.mistake_type): Question(Stage.EXTRACT, rules.mistake_type, {"instruction": step["text"]})
-        for step in labels
-        for rules in MISTAKE_RULES.values()
+        (str(step["step_id"]), group): Question(Stage.EXTRACT, group, {"instruction": step["text"]}) for step in labels for group in groups
     }
     replies = ask(client, list(questions.values()))
     found: dict[str, dict[MistakeType, Any]] = defaultdict(dict)
@@ -61,7 +68,7 @@ def predict(labels: Sequence[Mapping[str, Any]], client: Asks) -> tuple[dict[str
             found[step_id][mistake_type] = attributes.found
         else:
             outcomes[attributes.status] += 1
-    return {str(step["step_id"]): prediction(found[str(step["step_id"])]) for step in labels}, dict(outcomes)
+    return {str(step["step_id"]): prediction(found[str(step["step_id"])], groups) for step in labels}, dict(outcomes)
 
 
 def main() -> None:

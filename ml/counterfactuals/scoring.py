@@ -49,10 +49,19 @@ class Score:
         return 2 * self.right / max(2 * self.right + self.extra + self.missed, 1)
 
 
-def prediction(found: Mapping[MistakeType, Sequence[Mapping[str, str]]]) -> dict[str, Any]:
+def labelled_groups(labels: Sequence[Row]) -> tuple[MistakeType, ...]:
+    """The mistake types that labels have a group of; a label file need not know every type that there is."""
+    known = [group for group in (*GROUPS, *MistakeType) if any(group in label for label in labels)]
+    return tuple(dict.fromkeys(known))
+
+
+def prediction(found: Mapping[MistakeType, Sequence[Mapping[str, str]]], groups: Sequence[MistakeType] = GROUPS) -> dict[str, Any]:
     """Fields by type, as the label format has them: a list for measurement, one dict or None for the others, times in seconds too."""
-    made: dict[str, Any] = {MistakeType.MEASUREMENT: [dict(fields) for fields in found.get(MistakeType.MEASUREMENT, ())]}
-    for group in GROUPS[1:]:
+    made: dict[str, Any] = {}
+    for group in groups:
+        if group is MistakeType.MEASUREMENT:
+            made[group] = [dict(fields) for fields in found.get(group, ())]
+            continue
         fields = next((dict(fields) for fields in found.get(group, ())), None)
         if fields is not None and group is MistakeType.TIMING:
             duration = read_duration(fields["amount_of_time"])
@@ -115,6 +124,11 @@ def _same_action(verb: str, thing: str) -> Callable[[Row, Row], bool]:
     return same
 
 
+def _same_fields(a: Row, b: Row) -> bool:
+    """Of a type without a rule of its own: every field that the label has, by its head noun."""
+    return all(_head(str(a.get(name) or "")) == _head(str(value)) for name, value in b.items() if value)
+
+
 _SAME: Final[Mapping[MistakeType, Callable[[Row, Row], bool]]] = {
     MistakeType.MEASUREMENT: _same_measurement,
     MistakeType.TIMING: _same_timing,
@@ -129,9 +143,13 @@ def _listed(value: Any) -> list[Row]:
 
 
 def score_attributes(labels: Sequence[Row], predictions: Mapping[str, Row]) -> dict[MistakeType, Score]:
-    """Counts by group over labelled steps ``[{"step_id", <group>..., "uncertain"}]``; a step without prediction has none."""
+    """Counts by group over labelled steps ``[{"step_id", <group>..., "uncertain"}]``; a step without prediction has none.
+
+    Only the groups that the labels have are scored.
+    """
     scores = {}
-    for group, same in _SAME.items():
+    for group in labelled_groups(labels):
+        same = _SAME.get(group, _same_fields)
         right = extra = missed = 0
         for label in labels:
             left = _listed(label[group])

@@ -104,19 +104,38 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def told(tmp_path_factory) -> dict:
     copy = tmp_path_factory.mktemp("platform")
-    for folder in ("ml", "tests"):
+    for folder in ("ml", "tests", "measure"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
     (copy / "ml" / "counterfactuals" / "types" / "location.py").write_text(MODULE)
     command = [sys.executable, "-c", "import sys; sys.path.insert(0, '')\n" + SCRIPT]
     done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout) | {"root": str(copy)}
 
 
 def test_one_module_makes_a_type_known_everywhere(told):
     assert told["types"] == ["location", "measurement", "preparation", "technique", "temperature", "timing"]
     assert told["meaning"] == "where something is put"
     assert told["from"] != str(ROOT / "ml")
+
+
+@pytest.mark.parametrize("groups", [{}, {"location": {"location": "bowl"}}])
+def test_the_groups_that_a_label_file_has_are_scored(told, tmp_path, groups):
+    rice = [{"quantity": "2 cups", "ingredient": "rice"}]
+    labels = [{"step_id": "1", "text": "Add 2 cups of rice to the bowl", "measurement": rice} | groups]
+    (tmp_path / "labels.json").write_text(json.dumps(labels))
+    command = [sys.executable, "measure/attribute_extraction.py", "--gold", str(tmp_path / "labels.json")]
+    done = subprocess.run(
+        [*command, "--predictions", str(tmp_path / "out.json")],
+        cwd=told["root"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": told["root"], "PATH": ""},
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["measurement", *groups]
+    assert done.stdout.count("recall=1.000") == 1 + len(groups)
 
 
 def test_stages_1_and_2_make_its_pairs_beside_the_others(told):
