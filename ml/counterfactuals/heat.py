@@ -199,9 +199,9 @@ def level_ranks(text: str) -> list[int]:
 
 
 def state_ranks(text: str) -> list[int]:
-    """Places of the thermal states that a text names: 1 for ``cold``, 5 for ``hot``."""
+    """Places of the thermal states that a text names: 1 for ``cold`` and anything colder, 5 for ``hot``."""
     pattern = rf"\b(?:{'|'.join(sorted(STATES, key=len, reverse=True))})\b"
-    return [STATES[match[0].lower()] for match in re.finditer(pattern, text, re.IGNORECASE)]
+    return [max(STATES[match[0].lower()], 1) for match in re.finditer(pattern, text, re.IGNORECASE)]
 
 
 def turns(text: str) -> list[Turn]:

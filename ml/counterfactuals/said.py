@@ -4,6 +4,7 @@ A reply of a model may put things in its own words; numbers in words, other spel
 Ways of doing are compared in ``ways``. Whether the new value itself fits is checked by each type.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -14,6 +15,7 @@ from ml.counterfactuals.durations import Duration, find_clock_times, find_durati
 from ml.counterfactuals.heat import Heat, HeatKind, find_heat, level_ranks, read_heat, state_ranks, turns
 from ml.counterfactuals.numbers import Number, find_numbers
 from ml.counterfactuals.reading import Fields
+from ml.counterfactuals.rules.phrases import singular
 from ml.counterfactuals.spelled_numbers import in_digits
 
 T = TypeVar("T")
@@ -79,6 +81,14 @@ def _is_joined(amount: Amount) -> bool:
     return all(amount.text[a.end : b.start].strip() for a, b in pairwise(amount.parts))
 
 
+def _says_one(text: str, wanted: Part, ingredient: str) -> bool:
+    """One counted thing may go by its article: "an egg"."""
+    head = singular(ingredient.lower().split()[-1]) if ingredient else ""
+    if wanted.unit is not None or wanted.number.high != 1 or wanted.number.is_range or not head:
+        return False
+    return re.search(rf"\b(?:an?|single)\s+(?:[a-z-]+\s+){{0,3}}?{re.escape(head)}\b", text, re.IGNORECASE) is not None
+
+
 def check_amount_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
     """The new amount must be there in every unit, the old one gone in every unit in which it was given."""
     before, after = in_digits(instruction), in_digits(changed)
@@ -88,6 +98,8 @@ def check_amount_instruction(instruction: str, fields: Fields, changed: str) -> 
         return None
     for wanted in asked.parts:
         is_only = len(asked.parts) == 1
+        if is_only and _says_one(changed, wanted, fields.get("ingredient", "")):
+            continue
         if not any(_same_part(part, wanted) or (is_only and _same_size(part, wanted)) for part in found):
             return _lacks("changed instruction", fields["counterfactual_quantity"])
     for part in used.parts:
@@ -102,6 +114,8 @@ def check_amount_feedback(instruction: str, fields: Fields, feedback: str) -> st
     """The feedback must name the asked amount, in one unit or as the bare number."""
     asked = read_amount(in_digits(fields["counterfactual_quantity"]))
     if asked is None:
+        return None
+    if _says_one(feedback, asked.parts[0], fields.get("ingredient", "")):
         return None
     for part in _parts(in_digits(feedback)):
         for wanted in asked.parts:
@@ -173,19 +187,23 @@ def check_setting_instruction(instruction: str, fields: Fields, changed: str) ->
         return None
     places = {HeatKind.LEVEL: level_ranks, HeatKind.STATE: state_ranks}.get(used.kind)
     if places is not None:
-        kept = _kept(places(before), places(after), lambda rank: rank == int(used.rank))
+        kept = _kept(places(before), places(after), lambda rank: rank == _place(used))
     else:
         gone = set(turns(used.text)) - set(turns(asked.text))
         kept = _kept(turns(before), turns(after), lambda turn: turn in gone)
     return _keeps(fields["heat_setting"]) if kept else None
 
 
+def _place(setting: Heat) -> int:
+    return max(int(setting.rank), 1) if setting.kind is HeatKind.STATE else int(setting.rank)
+
+
 def _names_setting(text: str, setting: Heat, *, every_unit: bool) -> bool:
     match setting.kind:
         case HeatKind.LEVEL:
-            return int(setting.rank) in level_ranks(text)
+            return _place(setting) in level_ranks(text)
         case HeatKind.STATE:
-            return int(setting.rank) in state_ranks(text)
+            return _place(setting) in state_ranks(text)
         case HeatKind.TURN:
             return bool(set(turns(setting.text)) & set(turns(text)))
         case _:

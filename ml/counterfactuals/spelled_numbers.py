@@ -50,6 +50,7 @@ def in_digits(text: str) -> str:
     """
     text = _SPELLED.sub(_spelled, text)
     text = re.sub(r"\bbetween\s+(\d+)\s*(?:°\s*[FC]?)?\s*and\s+(\d+)", r"\1-\2", text)
+    text = re.sub(r"\b(?:an?\s+)?half-(?=hour|minute)", "1/2 ", text, flags=re.IGNORECASE)
     text = re.sub(r"\bhalf\s+an?\s+dozen\b", "6", text, flags=re.IGNORECASE)
     text = re.sub(r"\b(?:an?\s+)?(?:couple|pair)(?:\s+of)?(?=\s)", "2", text, flags=re.IGNORECASE)
     text = re.sub(r"\b(?:an?\s+)?dozen\b", "12", text, flags=re.IGNORECASE)

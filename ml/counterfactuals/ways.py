@@ -15,7 +15,8 @@ from ml.counterfactuals.rules.parsing import verb_lemma
 from ml.counterfactuals.rules.phrases import singular
 
 _FILLERS: Final = words(
-    "a an the with using of some your in into by on through to and or it its them is are be for then thin thinly small under running"
+    "a an the with using of some your in into by on through to and or it its them is are be for then thin thinly small under running "
+    "do not without instead"
 )
 # After these verbs such a word adds nothing that can be seen: "warm up", "drain off", "mix together".
 _EMPTY_AFTER: Final = words("up off together in well thoroughly")
@@ -122,7 +123,7 @@ def _telling(old: str, new: str, instruction: str) -> frozenset[str]:
     """The words that tell the new way from the old one, first of all those that the original instruction has not."""
     used, added = _concepts(old), _concepts(new) - _concepts(old)
     added = frozenset(word for word in added if not any(_are_synonyms(word, other) for other in used)) or added
-    return frozenset(added - _concepts(instruction)) or added
+    return frozenset(added - _concepts(instruction)) or added or _concepts(new)  # "do not peel" has no other words than "peel"
 
 
 def _named(telling: frozenset[str], old: str, text: str) -> int:
@@ -142,7 +143,7 @@ def check_way_instruction(instruction: str, old: str, new: str, changed: str) ->
         return f"the changed instruction does not say {new!r}"
     before, after = ([_concept(word) for word in _tokens(text)] for text in (instruction, changed))
     gone = _concepts(old) - _concepts(new)
-    verb = next((_concept(word) for word in _tokens(old)[:1]), "")
+    verb = next((_concept(word) for word in _tokens(old) if _concept(word) in COOKING_VERBS), "")
     if _all_kept({verb} if verb in gone else gone, before, after):
         return f"the changed instruction still says {old!r}"
     return None

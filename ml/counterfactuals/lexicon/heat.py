@@ -45,14 +45,16 @@ STATES: Final[dict[str, int]] = {
     "chilled": 0,
     "cold": 1,
     "cool": 1,
+    "room temperature": 2,
+    "room-temperature": 2,
     "lukewarm": 3,
     "tepid": 3,
     "warm": 3,
     "hot": 5,
     "boiling": 6,
 }
-STATE_LOWER: Final[dict[int, tuple[str, ...]]] = {6: ("cold", "lukewarm"), 5: ("cold", "lukewarm"), 3: ("cold",)}
-STATE_HIGHER: Final[dict[int, tuple[str, ...]]] = {0: ("hot", "warm"), 1: ("hot", "warm"), 3: ("hot",)}
+STATE_LOWER: Final[dict[int, tuple[str, ...]]] = {6: ("cold", "lukewarm"), 5: ("cold", "lukewarm"), 3: ("cold",), 2: ("cold",)}
+STATE_HIGHER: Final[dict[int, tuple[str, ...]]] = {0: ("hot", "warm"), 1: ("hot", "warm"), 2: ("hot",), 3: ("hot",)}
 LIQUIDS: Final = words("water milk broth stock oil cream tap juice coffee tea soup wine")
 
 # Words of turning the heat, each way.

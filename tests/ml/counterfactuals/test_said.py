@@ -30,6 +30,12 @@ WHISK = ("preparation", "Whisk the eggs", {"method": "whisk", "counterfactual_me
 CARROT = ("technique", "Slice the carrot.", {"technique": "slice", "counterfactual_technique": "dice"})
 
 
+ONE = ("measurement", "Crack 2 eggs into the bowl", {"ingredient": "eggs", "quantity": "2", "counterfactual_quantity": "1"})
+LESS = ("timing", "Boil it for 1 minute.", {"amount_of_time": "1 minute", "counterfactual_amount_of_time": "30 seconds"})
+ICE = ("temperature", "Cover it with hot water", {"heat_setting": "hot", "counterfactual_heat_setting": "cold"})
+GENTLY = ("technique", "Gently stir the batter", {"technique": "gently stir", "counterfactual_technique": "gently fold"})
+
+
 @pytest.mark.parametrize(
     ("case", "changed"),
     [
@@ -50,6 +56,10 @@ CARROT = ("technique", "Slice the carrot.", {"technique": "slice", "counterfactu
         (MUFFIN, "Split the English muffin into two pieces with a fork"),
         (WHISK, "Use a fork to beat the eggs"),
         (CARROT, "Cut the carrot into small cubes."),
+        (ONE, "Crack an egg into the bowl"),
+        (LESS, "Boil it for a half-minute."),
+        (ICE, "Cover it with ice-cold water"),
+        (GENTLY, "Gently fold the batter"),
     ],
 )
 def test_other_words_for_the_change_are_taken(case, changed):
@@ -100,6 +110,8 @@ def test_an_instruction_that_does_not_ask_for_the_change_is_told(case, changed):
         (MUFFIN, "Don't use a knife to cut the muffin, use a fork to split it instead."),
         (WHISK, "You should be using a fork for the eggs."),
         (CARROT, "You are slicing the carrot, it should be cut into cubes."),
+        (ONE, "You cracked too many, an egg is enough."),
+        (LESS, "That was more than half a minute, stop."),
     ],
 )
 def test_feedback_that_names_what_was_asked_is_taken(case, feedback):

@@ -26,6 +26,7 @@ def wrong(old: str, new: str, direction: str) -> str | None:
         ("gas mark 4", "gas mark 6", "higher"),
         ("setting 2", "3", "higher"),
         ("cold", "hot", "higher"),
+        ("hot", "room temperature", "lower"),
         ("Lower the heat", "Raise the heat", "higher"),
         ("turn the heat down", "turn the heat up", "higher"),
     ],
