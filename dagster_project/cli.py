@@ -13,7 +13,7 @@ from dagster_project.commands.llm import estimate, prompt, retry_failed
 from dagster_project.commands.review import review
 from dagster_project.commands.run import run
 from dagster_project.commands.score import compare, leaderboard, score, score_options
-from dagster_project.disk_errors import disk_error
+from ml.disk_errors import disk_error
 from ml.errors import InputError
 
 app = typer.Typer(

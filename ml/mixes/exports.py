@@ -5,7 +5,8 @@ Files are written under a temporary name and renamed. Times stay seconds on the 
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -13,33 +14,38 @@ import polars as pl
 from ml.tables.declarations.training import TRAINING_MIX
 
 
-def write_text(path: Path, text: str) -> None:
-    """``text`` as UTF-8 in place in one rename."""
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary name to write under, renamed to ``path`` at the end; nothing is left of it where writing fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """``text`` as UTF-8 in place in one rename."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
     """One JSON object a line, in place in one rename; the number of lines. NaN is refused, since JSON has none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     count = 0
-    with temporary.open("w", encoding="utf-8") as stream:
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as stream:  # closed, then renamed
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
             count += 1
-    temporary.replace(path)
     return count
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Parquet in place in one rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    frame.write_parquet(temporary, compression="zstd")
-    temporary.replace(path)
+    with whole_file(path) as temporary:
+        frame.write_parquet(temporary, compression="zstd")
 
 
 def export_jsonl(frame: pl.DataFrame, path: Path) -> int:

@@ -3,6 +3,7 @@
 Starlette and Jinja make the pages, htmx swaps the answer panel, Pico CSS styles it; all files are served from here, none from the net.
 """
 
+import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
+from ml.disk_errors import disk_error
 from ml.errors import InputError
 from ml.tables.store import decode_key, encode_key
 from ml.validity.agreement import sum_up
@@ -68,7 +70,7 @@ class ReviewPage:
             yield
             self.clips.close()
 
-        handlers: Any = {InputError: _refused}
+        handlers: Any = {InputError: _refused, OSError: _disk, sqlite3.OperationalError: _disk}
         return Starlette(
             routes=routes,
             lifespan=closing,
@@ -257,3 +259,11 @@ async def _form(request: Request) -> dict[str, str]:
 
 async def _refused(_: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 422)
+
+
+async def _disk(_: Request, error: Exception) -> Response:
+    """A full or forbidden disk is told beside the questions; any other error is a bug."""
+    told = disk_error(error)
+    if told is None:
+        raise error
+    return PlainTextResponse(told.replace("run the same command: it goes on from what is written", "repeat the click"), 507)

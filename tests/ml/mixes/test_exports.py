@@ -18,11 +18,12 @@ from ml.mixes.chat_exports import (
     export_qwen,
     read_answer,
 )
-from ml.mixes.exports import export_dataset_folder, export_jsonl, export_parquet
+from ml.mixes.exports import export_dataset_folder, export_jsonl, export_parquet, write_text
 from ml.mixes.mix import MixSettings, build_mix
 from ml.mixes.qicd_export import check_qicd, export_qicd, qicd_rows
 from ml.sources.qicd import read_qicd
 from ml.tables.declarations.training import TRAINING_MIX
+from tests.file_limit import largest_file
 from tests.ml.mixes.made import sample, samples
 
 SUCCESS = {"t_s": 40.0, "kind": "success", "text": "Well done."}
@@ -47,6 +48,17 @@ def test_jsonl_and_parquet_hold_every_row_and_value(frame, tmp_path):
     export_parquet(frame, tmp_path / "mix.parquet")
     assert pl.read_parquet(tmp_path / "mix.parquet").equals(frame)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"mix.jsonl"}
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(frame, tmp_path):
+    with largest_file(100):
+        with pytest.raises(OSError, match="File too large"):
+            export_jsonl(frame, tmp_path / "mix.jsonl")
+        with pytest.raises(pl.exceptions.ComputeError):
+            export_parquet(frame, tmp_path / "mix.parquet")
+        with pytest.raises(OSError, match="File too large"):
+            write_text(tmp_path / "card.md", "x" * 1000)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_folder_names_its_splits_as_the_datasets_library_reads_them(frame, tmp_path):

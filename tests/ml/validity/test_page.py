@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -125,6 +126,17 @@ def test_a_review_from_the_name_to_the_summary(server, data):
     told = AnswerLog(data / "review" / "answers.sqlite").answers()
     assert {answer.reviewer for answer in told} == {"Ann / Ä"}
     assert sum(bool(answer.is_valid) for answer in told) == 1
+
+
+def test_a_full_disk_is_told_and_costs_no_more_than_the_click(server):
+    assert send(server.client, 0, "different", "yes").status_code == 200
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (100, before[1]))
+    refused = send(server.client, 0, "feasible", "yes")
+    assert refused.status_code == 507
+    assert refused.text == "the disk is full, limited or broken. Free some space or mend the disk, then repeat the click"
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
+    assert send(server.client, 0, "feasible", "yes").status_code == 200
 
 
 def test_answers_change_and_undo_leads_back_to_their_pair(server, data):

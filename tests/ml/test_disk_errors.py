@@ -6,11 +6,13 @@ import sqlite3
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from dagster_project.disk_errors import disk_error
+from ml.disk_errors import disk_error
+from tests.file_limit import largest_file
 
 COMMAND = [sys.executable, "-c", "from dagster_project.cli import main; main()"]
 
@@ -51,6 +53,26 @@ def test_a_database_that_may_not_be_written_is_told(tmp_path):
         connection.execute("create table a (b text)")
     connection.close()
     assert str(disk_error(refused.value)).startswith("the disk is read-only. Make it writable")
+
+
+def test_what_polars_tells_of_a_disk_is_read_from_its_text(tmp_path):
+    with pytest.raises(pl.exceptions.ComputeError) as full:
+        pl.DataFrame({"a": [1]}).write_parquet("/dev/full")
+    assert str(disk_error(full.value)).startswith("no space left on device. Free some space")
+    with largest_file(100), pytest.raises(pl.exceptions.ComputeError) as large:
+        pl.DataFrame({"a": range(1000)}).write_parquet(tmp_path / "a.parquet")
+    assert str(disk_error(large.value)).startswith("file too large. Raise the limit on the size of files (ulimit -f)")
+    assert disk_error(RuntimeError("no such file (os error 2)")) is None
+
+
+def test_a_file_that_may_not_grow_is_told(tmp_path):
+    with largest_file(100):
+        with pytest.raises(OSError, match="File too large") as plain:
+            (tmp_path / "a").write_text("x" * 1000)
+        with pytest.raises(sqlite3.OperationalError) as database:
+            sqlite3.connect(tmp_path / "a.sqlite").execute("create table a (b text)")
+    assert str(disk_error(plain.value)).startswith("file too large. Raise the limit")
+    assert str(disk_error(database.value)).startswith("the disk is full, limited or broken. Free some space")
 
 
 def test_other_errors_are_bugs_and_stay():
