@@ -10,6 +10,7 @@ _REMEDIES = {
     errno.ENOSPC: f"Free some space, {_GOES_ON}",
     errno.EFBIG: f"Raise the limit on the size of files (ulimit -f), {_GOES_ON}",
     errno.EIO: f"Free some space or mend the disk, {_GOES_ON}",
+    errno.ENAMETOOLONG: "Give a shorter name",
     errno.EROFS: "Make it writable, or name another folder in the setting `data`",
     errno.ENOTDIR: "A file stands where a folder belongs: name another folder in the setting `data`",
     errno.EACCES: "Give yourself the right to write there, or name another folder in the setting `data`",

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dagster_project.commands.outputs import writable_folder
+from dagster_project.started_in import given
 from ml.errors import InputError
 
 
@@ -30,9 +32,9 @@ def export(
     if layout and (unknown := [name for name in layout if name not in known]):
         raise InputError(f"no layout {unknown[0]!r}", field="--format", remedy=f"Layouts: {', '.join(Layout)}")
     layouts = [Layout(name) for name in layout] if layout else list(Layout)
+    folder = settings.data / "exports" / mix if to is None else writable_folder(given(to), "--to")
     store = TableStore(settings.data / "tables")
     frame, recordings = store.read("training_mix", mix), store.scan("recordings").collect()
-    folder = to or settings.data / "exports" / mix
     cut: dict[str, Path] = {}
     if clips:
         for row in track(range(frame.height), "Clips", console=console, transient=True):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dagster_project.commands.outputs import writable_file, writable_folder
 from dagster_project.started_in import given
 from ml.errors import InputError
 
@@ -60,6 +61,7 @@ def score(
 
     console, settings = Console(), load_settings()
     store = TableStore(settings.data / "tables")
+    folder = writable_folder(given(out) if out is not None else given(f"{predictions.stem}_scores"), "--out")
     _quiet_models()
     with console.status("reading") as status:
         data = find_benchmark(_named(benchmark), store)
@@ -78,7 +80,7 @@ def score(
             progress=status.update,
         )
         status.update("report")
-        written = result.write(given(out) if out is not None else given(f"{predictions.stem}_scores"))
+        written = result.write(folder)
     console.print(result.table(), "")
     for note in result.notes:
         console.print(note, style="dim", markup=False, highlight=False)
@@ -114,7 +116,8 @@ def compare(
     console, settings = Console(), load_settings()
     store = TableStore(settings.data / "tables")
     _quiet_models()
-    are_files = [given(name).is_file() for name in (a, b)]
+    target = writable_file(given(out) if out is not None else given(f"compare_{Path(a).stem}_{Path(b).stem}.json"), "--out")
+    are_files = [_is_file(name) for name in (a, b)]
     if any(are_files) and not all(are_files):
         raise InputError("one of the two is a file, the other is not", field="A, B", remedy="Give two files, or two experiments")
     if all(are_files) and benchmark is None:
@@ -129,7 +132,7 @@ def compare(
             name = protocol or shared_protocol(store, a, b)
             tools = _tools(settings, parse_protocol(name).family, judge, judge_model, judge_url, embedder)
             found = compare_stored(store, a, b, name, tools, profile, tuple(option or ()))
-        written = found.write(given(out) if out is not None else given(f"compare_{Path(a).stem}_{Path(b).stem}.json"))
+        written = found.write(target)
     for table in found.terminal_tables():
         console.print(table, "")
     console.print(
@@ -191,7 +194,17 @@ def score_options(
 def _named(benchmark: str) -> str | Path:
     """A benchmark that a user typed: a path where there is one, else a name."""
     path = given(benchmark)
-    return path if path.exists() else benchmark
+    try:
+        return path if benchmark and path.exists() else benchmark  # an empty path would be the folder that the command was started in
+    except OSError:  # a name that no file can have
+        return benchmark
+
+
+def _is_file(named: str) -> bool:
+    try:
+        return given(named).is_file()
+    except OSError:
+        return False
 
 
 def _tools(
@@ -218,10 +231,10 @@ def _tools(
     local = None if model is None else str(given(model)) if given(model).is_dir() else model
     chosen_measure = bertscore_of(settings.benchmarks.bertscore)
     measure = chosen_measure if local is None else BertScore(BertScoreOptions(local, layers, rescale=not is_raw))
+    if judge not in ("settings", "none", *LLMBackend):
+        raise InputError(f"no judge {judge!r}", field="judge", remedy=f"Use settings, none, {', '.join(LLMBackend)}")
     if family is Family.EGO or judge == "none":
         return Tools(encoder, None, measure)
-    if judge != "settings" and judge not in set(LLMBackend):
-        raise InputError(f"no judge {judge!r}", field="judge", remedy=f"Use settings, none, {', '.join(LLMBackend)}")
     given_values = {"backend": None if judge == "settings" else judge, "model": judge_model, "base_url": judge_url}
     values = settings.benchmarks.judge.model_dump() | {name: value for name, value in given_values.items() if value is not None}
     chosen = given_llm(values, field="judge", remedy="Use --judge-model and --judge-url")

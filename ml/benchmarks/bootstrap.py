@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ml.errors import InputError
+
+MOST_DRAWS = 100_000
 Floats = NDArray[np.float64]
 
 
@@ -16,6 +19,14 @@ class BootstrapOptions:
     draws: int = 1000
     seed: int = 20260
     level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.draws <= MOST_DRAWS:
+            raise InputError(f"{self.draws} draws", field="bootstrap.draws", remedy=f"Give 0 to {MOST_DRAWS}")
+        if not 0 < self.level < 1:
+            raise InputError(
+                f"no interval covers {self.level:g}", field="bootstrap.level", remedy="Give a number between 0 and 1, e.g. 0.95"
+            )
 
 
 def draw_weights(clusters: int, options: BootstrapOptions) -> Floats:

@@ -17,7 +17,7 @@ from ml.benchmarks.guideme.data import dialogue_tables, read_items
 from ml.errors import InputError
 from ml.sources.cook_mre import clips_table, read_cook_mre_source, read_cook_samples
 from ml.sources.message_timeline import TimelineColumns, read_timelines, timeline_files
-from ml.sources.reading import read_json, read_json_lines
+from ml.sources.reading import exists, is_plain_file, read_json, read_json_lines
 from ml.tables.store import TableStore
 from ml.vocabulary import Split
 
@@ -47,7 +47,7 @@ class BenchmarkData:
 
 def find_benchmark(named: str | Path, store: TableStore | None = None) -> BenchmarkData:
     """A benchmark by path, else by its name in a data folder's tables. Raises ``InputError`` that says what there is."""
-    if Path(named).exists():
+    if str(named) and exists(Path(named)):
         return read_benchmark(Path(named))
     stored = stored_benchmarks(store) if store is not None else {}
     if str(named) in stored and store is not None:
@@ -147,6 +147,8 @@ def _family_of(path: Path) -> Family:
             raise InputError("the folder holds no benchmark file", file=path, remedy=f"Put there {FORMATS}")
         annotated = [p for p in candidates if p.name.startswith("annotation")]
         return _family_of((annotated or candidates)[0])
+    if not is_plain_file(path):
+        raise InputError("this is no plain file", file=path, remedy=f"Give {FORMATS}")
     match path.suffix.lower():
         case ".parquet":
             return Family.EGO

@@ -5,8 +5,8 @@ A protocol is called ``<benchmark>.<feed>``:
 * EGO: ``per_step`` or ``full_recipe``. Per step, an assistant that says no success is asked to the end of the recording, as the published
   baseline does; under ``per_step.grace`` until 15 s after the step's true end, under ``per_step.true_end`` until that end;
 * GuideMe: ``dense`` or ``anchor``, then, joined by ``-``, what differs from the defaults: ``own`` or ``none`` (the history; else the true
-  one), ``window30`` (seconds of video, else 60), ``every0.5`` (seconds between instants, else 1), ``knowledge`` (the annotation's task
-  knowledge is shown too), ``seed7`` (of the anchor sampling and the dense tail, else 0);
+  one), ``window30`` (seconds of video, 1 to 3600, else 60), ``every0.5`` (seconds between instants, 0.1 to 60, else 1), ``knowledge`` (the
+  annotation's task knowledge is shown too), ``seed7`` (of the anchor sampling and the dense tail, else 0);
 * Cook-MRE: ``default``, ``hint`` (a mistake sample is asked with its own element only) or ``hint-all`` (with every element it has).
 """
 
@@ -59,6 +59,8 @@ DATA_TABLES = {
 _ALLOWED = """<benchmark>.<per_step|full_recipe>, <benchmark>.per_step.<grace|true_end>, \
 <benchmark>.<dense|anchor>[-own|-none][-window30][-every0.5][-knowledge][-seed7], or <benchmark>.<default|hint|hint-all>"""
 _NUMBERED = re.compile(r"(window|every|seed)(\d+(?:\.\d+)?)")
+_LEAST = {"window": 1.0, "every": 0.1, "seed": 0.0}
+_MOST = {"window": 3600.0, "every": 60.0, "seed": 2.0**32 - 1}
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,18 @@ def _variant(name: str, is_dense: bool, parts: list[str]) -> GuideMeVariant:
             history = History(part)
         elif part == "knowledge":
             shows_knowledge = True
-        elif numbered is not None and float(numbered[2]) >= (0 if numbered[1] == "seed" else 1e-3):
-            numbers[numbered[1]] = float(numbered[2])
+        elif numbered is not None:
+            numbers[numbered[1]] = _number(name, part, numbered[1], float(numbered[2]))
         else:
             raise InputError(f"{part!r} is no variant of GuideMe", record=name, field="protocol", remedy=f"Use {_ALLOWED}")
     return GuideMeVariant(is_dense, history, numbers["window"], numbers["every"], int(numbers["seed"]), shows_knowledge)
+
+
+def _number(protocol: str, part: str, kind: str, value: float) -> float:
+    if not _LEAST[kind] <= value <= _MOST[kind] or (kind == "seed" and value != int(value)):
+        allowed = f"{'a whole number' if kind == 'seed' else 'seconds'} from {_LEAST[kind]:g} to {_MOST[kind]:.0f}"
+        raise InputError(f"{part!r} is out of range", record=protocol, field="protocol", remedy=f"After {kind}, give {allowed}")
+    return value
 
 
 def family_of(protocol: str) -> Family:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from ml.errors import InputError
 
 SCORER_VERSION = 4  # raise it when a scorer's rule changes, so that old results are not taken for new ones
+LARGEST = 1e7  # four months in seconds; no option means anything above it
 T = TypeVar("T")
 _NONE = ("none", "null")
 
@@ -106,8 +107,10 @@ def _one(text: str, kind: Any) -> object:
         if text.lower() in ("false", "no", "0"):
             return False
         raise ValueError(text)
-    if kind in (int, float, str):
-        return kind(text)
+    if kind is str:
+        return text
+    if kind in (int, float) and "_" not in text and 0 <= (number := kind(text)) <= LARGEST:
+        return number
     raise ValueError(text)
 
 
@@ -123,5 +126,5 @@ def _words(hint: Any) -> str:
         elif kind is bool:
             words += ["true", "false"]
         else:
-            words.append({int: "a whole number", float: "a number", str: "a text"}.get(kind, str(kind)))
+            words.append({int: "a whole number from 0 to 1e7", float: "a number from 0 to 1e7", str: "a text"}.get(kind, str(kind)))
     return ", ".join(words)

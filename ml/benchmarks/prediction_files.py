@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
-from ml.sources.reading import read_csv, read_json_lines, read_json_list
+from ml.sources.reading import is_plain_file, read_csv, read_json_lines, read_json_list
 from ml.vocabulary import Status
 
 LATEST_S = 1e7
@@ -39,7 +39,7 @@ class Entry:
 
 
 def entries_of(path: Path) -> list[Entry]:
-    if not path.is_file():
+    if not is_plain_file(path):
         raise InputError("there is no such file", file=path, remedy="Give a Parquet, JSON, JSONL or CSV file of predictions")
     match path.suffix.lower():
         case ".parquet":

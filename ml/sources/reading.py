@@ -25,8 +25,23 @@ def file_sha256(path: Path) -> str:
     return hashlib.sha256(_read_bytes(path)).hexdigest()
 
 
+def exists(path: Path) -> bool:
+    """Whether there is a file or folder; False for a name that none can have, such as one of 300 letters."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether this is a file, no folder, pipe or device."""
+    return exists(path) and path.is_file()
+
+
 def _read_bytes(path: Path) -> bytes:
     """Content of a file; ``InputError`` where it is absent, a folder, or may not be read."""
+    if exists(path) and not path.is_dir() and not path.is_file():
+        raise InputError("this is no plain file", file=path)  # reading a pipe would wait for whoever writes into it
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -162,3 +162,65 @@ def test_paths_are_meant_from_where_the_user_is(tmp_path):
     assert failed.returncode == 2
     assert failed.stderr.strip().splitlines()[-1].startswith("interject: record s0: all 20 items failed")
     assert not (tmp_path / "failed_scores").exists()
+
+
+LONG = "x" * 300
+
+
+def test_a_place_that_cannot_be_written_is_told_before_any_work(tmp_path):
+    benchmark, good, weak = ego_files(tmp_path)
+    pair = ("compare", good, weak, "--benchmark", benchmark)
+    os.mkfifo(tmp_path / "pipe")
+    for arguments, problem in (
+        (("score", good, benchmark, "--out", good), "a file stands where a folder belongs"),
+        (("score", good, benchmark, "--out", good / "x"), "a file stands where a folder belongs"),
+        (("score", good, benchmark, "--out", "/proc/x"), "nothing can be written there"),
+        (("score", good, benchmark, "--out", tmp_path / LONG), "file name too long"),
+        ((*pair, "--out", tmp_path), "a folder, not a file"),
+        ((*pair, "--out", tmp_path / "pipe"), "no plain file"),
+        ((*pair, "--out", "/proc/zz/c.json"), "nothing can be written there"),
+        ((*pair, "--out", good / "c.json"), "a file stands where a folder belongs"),
+    ):
+        broken = [
+            tmp_path / "none.json" if argument in (good, weak) and place < 3 else argument for place, argument in enumerate(arguments)
+        ]
+        status, _, error = call(*broken)  # the predictions are missing, yet the place is told first
+        assert status == 1
+        assert problem in error
+        assert error.endswith("Name another place with --out")
+    assert call("score", good, benchmark, "--out", tmp_path / "new" / "folder", "--no-floors")[0] == 0
+
+
+def test_names_that_no_file_can_have_and_pipes_are_refused(tmp_path):
+    benchmark, good, _ = ego_files(tmp_path)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    os.mkfifo(tmp_path / "pipe.parquet")
+    out = ("--out", tmp_path / "out")
+    assert "there is no such file" in call("score", f"{LONG}.json", benchmark, *out)[2]
+    assert "no file and no benchmark 'xxx" in call("score", good, LONG, *out)[2]
+    assert "no file and no benchmark ''" in call("score", good, "", *out)[2]
+    assert (
+        "there are no predictions of" in call("compare", LONG, "nobody", "--protocol", "kitchen.per_step", "--out", tmp_path / "c.json")[2]
+    )
+    for name in ("pipe.jsonl", "pipe.parquet"):
+        assert "no plain file" in call("score", good, tmp_path / name, *out)[2]
+
+
+def test_a_judge_that_is_unknown_is_refused_where_none_is_needed(tmp_path):
+    benchmark, good, _ = ego_files(tmp_path)
+    assert "no judge 'zz'" in call("score", good, benchmark, "--judge", "zz", "--out", tmp_path / "out")[2]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(f"half_window_s={value}" for value in ("nan", "inf", "1e400", "-1", "1e8", "1_0")),
+        "narrow_half_windows_s=1,nan", "zero_division=nan", "draws=-3", "draws=1000000000", "seed=-1", "level=5", "level=0",
+    ],
+)  # fmt: skip
+def test_an_option_without_sense_is_refused_before_scoring(tmp_path, option):
+    benchmark, good, _ = ego_files(tmp_path)
+    status, _, error = call("score", good, benchmark, "-o", option, "--out", tmp_path / "out")
+    assert status == 1
+    assert option.partition("=")[0] in error
+    assert not (tmp_path / "out").exists()

@@ -29,8 +29,33 @@ def test_a_guideme_name_says_window_interval_history_and_seed():
 
 
 @pytest.mark.parametrize(
-    "name", ["per_step", "b.", ".dense", "b.dense-mine", "b.per_step-own", "b.anchor-every0", "b.window30", "b.hint-own"]
+    "name", ["per_step", "b.", ".dense", "b.dense-mine", "b.per_step-own", "b.anchor-every", "b.window30", "b.hint-own"]
 )
 def test_a_wrong_name_is_refused_with_what_is_allowed(name):
     with pytest.raises(InputError, match="dense\\|anchor"):
         parse_protocol(name)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "window0.5",
+        "window3601",
+        "window99999999999999999999",
+        "every0",
+        "every0.05",
+        "every61",
+        "seed7.5",
+        "seed4294967296",
+        f"seed{'9' * 400}",
+    ],
+)
+def test_a_number_without_sense_is_refused_with_its_bounds(part):
+    with pytest.raises(InputError, match=r"out of range. After (window|every|seed), give .* to \d+"):
+        parse_protocol(f"b.anchor-{part}")
+
+
+def test_the_bounds_themselves_are_allowed():
+    found = parse_protocol("b.anchor-window3600-every0.1-seed4294967295").guideme
+    assert (found.window_s, found.interval_s, found.seed) == (3600.0, 0.1, 4294967295)
+    assert parse_protocol("b.anchor-window1-every60-seed0").guideme.interval_s == 60.0

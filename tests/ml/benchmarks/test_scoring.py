@@ -186,7 +186,13 @@ def test_every_option_can_be_set_by_name_and_changes_the_hash(family):
     options = default_options(family)
     for name, now in flat(options).items():
         words = allowed_values(options, name)
-        changes = {"true": "false", "a number": "0.25", "a whole number": "7", "a text": "x", "a number, none": "0.25"}
+        changes = {
+            "true": "false",
+            "a number from 0 to 1e7": "0.25",
+            "a whole number from 0 to 1e7": "7",
+            "a text": "x",
+            "a number from 0 to 1e7, none": "0.25",
+        }
         text = changes.get(words.split(", separated")[0])
         if text is None:
             text = next(word for word in words.split(", ") if word != str(now) and word != "none")
