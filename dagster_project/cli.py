@@ -38,9 +38,11 @@ def ui(
 ) -> None:
     """Open the Dagster UI with its daemon on the same data; Ctrl-C stops every process."""
     from dagster_project.instance import prepare_instance
+    from dagster_project.listening import free_port
     from dagster_project.ui import serve
     from ml.settings import load_settings
 
+    port = free_port(host, port)
     prepare_instance(load_settings())
     console.print(f"Dagster UI: [bold]http://{host}:{port}[/]   Ctrl-C stops it.")
     raise typer.Exit(serve(PROJECT / "workspace.yaml", host, port))

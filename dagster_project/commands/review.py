@@ -13,6 +13,7 @@ def review(
     open_browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the page on which people judge a sample of pairs: clip, instructions, feedback, time line. Ctrl-C stops it, nothing is lost."""
+    import contextlib
     import threading
     import webbrowser
 
@@ -20,6 +21,7 @@ def review(
     from rich.console import Console
     from rich.markup import escape
 
+    from dagster_project.listening import listen
     from ml.settings import load_settings
     from ml.tables.store import TableStore
     from ml.validity.answers import AnswerLog
@@ -39,10 +41,12 @@ def review(
     page = ReviewPage(pairs, log, ClipStore(settings.data / "review" / "clips"), sample, store.scan("validity_check", ids).collect())
     is_local = host in ("127.0.0.1", "localhost", "::1")
     app = page.app(("127.0.0.1", "localhost", "[::1]") if is_local else ("*",))
-    address = f"http://{'localhost' if is_local else host}:{port}"
+    taken = listen(host, port)
+    address = f"http://{'localhost' if is_local else host}:{taken.getsockname()[1]}"
     console = Console()
     console.print(f"{len(pairs)} pairs to review: [bold]{address}[/]   Ctrl-C stops it; answers are in {escape(str(log.path))}")
     if open_browser:
         threading.Timer(1.0, webbrowser.open, (address,)).start()
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[taken])
     console.print("Materialize [bold]validity_answers[/] and [bold]validity_review[/] (comist_job) to use the answers.")

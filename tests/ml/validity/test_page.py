@@ -128,6 +128,16 @@ def test_a_review_from_the_name_to_the_summary(server, data):
     assert sum(bool(answer.is_valid) for answer in told) == 1
 
 
+def test_a_busy_port_is_told_before_its_address(data):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        command = [sys.executable, "-c", "from dagster_project.cli import main; main()", "review", "--no-browser", "--port", str(port)]
+        environment = {**os.environ, "INTERJECT_DATA": str(data)}
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(f"interject: field port: port {port} of 127.0.0.1 is in use. End the program")
+
+
 def test_a_full_disk_is_told_and_costs_no_more_than_the_click(server):
     assert send(server.client, 0, "different", "yes").status_code == 200
     before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
