@@ -139,6 +139,7 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
                 "runs": len(made),
                 "cannot take part": passed,
                 "scores": dg.MetadataValue.md(preview_markdown(_headlines(everything), rows=40)),
+                **scorers.spend(),
             }
         )
 

@@ -9,6 +9,7 @@ from pydantic import PrivateAttr
 
 from ml.benchmarks.families import Family, parse_protocol
 from ml.setting_sections.benchmarks import FLOORS, BertScoreModel
+from ml.setting_sections.models import LLMBackend
 from ml.tables.store import TableStore
 from resources.settings import PlatformSettings
 
@@ -43,6 +44,15 @@ class Scorers(dg.ConfigurableResource):
         from resources.assistants import median_step_s
 
         return scored_run(self._run(experiment, protocol, store), floors=experiment not in FLOORS, median_step_s=median_step_s(store))
+
+    def spend(self) -> dict[str, float | int | str]:
+        """What the judge's calls used so far, as asset metadata; nothing where it is the offline rules or was not needed."""
+        from resources.llm import spend_metadata
+
+        judge = PlatformSettings().values.benchmarks.judge
+        if self._tools is None or judge.backend is LLMBackend.RULES:
+            return {}
+        return {f"judge {name}": value for name, value in spend_metadata(self._tools.judge.report()).items()}
 
     def _run(self, experiment: str, protocol: str, store: TableStore) -> "Run":
         from ml.benchmarks.data import benchmark_from_store

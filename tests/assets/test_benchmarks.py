@@ -89,3 +89,19 @@ def test_a_partition_that_cannot_be_run_is_passed_over_on_its_own(settings):
             done = definition.execute_in_process(instance=instance, partition_key="floor_silent|cook.default")
             (event,) = done.asset_materializations_for_node(job)
             assert (event.metadata["runs"].value, event.metadata["cannot take part"].value) == (0, 1)
+
+
+def test_scores_tell_what_their_judge_has_cost(settings, monkeypatch, provider):
+    judge = {"backend": "openai", "model": "j", "base_url": f"{provider.url}/v1"}
+    monkeypatch.setenv("INTERJECT_BENCHMARKS__JUDGE", json.dumps(judge))
+    monkeypatch.setenv("INTERJECT_LLM__PRICES", json.dumps({"j": {"input": 1.0, "output": 5.0}}))
+    usage = {"prompt_tokens": 100, "completion_tokens": 2}
+    provider.play({"kind": "text", "text": "YES", "usage": usage, "times": 0})
+    chosen = load_settings()
+    with dg.DagsterInstance.ephemeral() as instance:
+        execute(chosen, instance, "predictions")
+        told = execute(chosen, instance, "scores").asset_materializations_for_node("scores")[0].metadata
+        again = execute(chosen, instance, "scores").asset_materializations_for_node("scores")[0].metadata
+    assert told["judge calls"].value == len(provider.calls()) > 0
+    assert told["judge money usd"].value > 0
+    assert again.get("judge calls") is None or again["judge calls"].value == 0
