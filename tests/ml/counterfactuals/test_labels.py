@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ml.counterfactuals.mistake_rules import Question
+from ml.counterfactuals.registry import MISTAKE_RULES
 from ml.counterfactuals.scoring import score_attributes
-from ml.vocabulary import MistakeType
+from ml.vocabulary import Direction, MistakeType, Status
 
 ROOT = Path(__file__).parents[3]
 PROMISED = {
@@ -53,6 +55,20 @@ def test_most_feedback_timestamps_are_right(shared):
     right, total = printed.splitlines()[0].removeprefix("right ").split("/")
     assert int(total) == 25
     assert int(right) >= 15
+
+
+# When cooking starts, as the labels explain their answers, in seconds.
+COOKING_STARTS = {"s2-timing-01": 10, "s2-timing-03": 0, "s2-timing-06": 15, "s2-timing-07": 20}
+
+
+def test_accepted_timing_answers_are_taken(shared):
+    cases = {case["id"]: case for case in json.loads((shared / "gold" / "feedback_timestamps.json").read_text())}
+    for case_id, start_s in COOKING_STARTS.items():
+        case = cases[case_id]
+        question = Question(case["attributes"], Direction(case["direction"]), case["options"], 0.0, float(case["clip_duration_s"]))
+        for time_s in case["accepted"]:
+            reply = json.dumps({"start_timestamp": start_s, "critical_timestamp": time_s})
+            assert MISTAKE_RULES[MistakeType.TIMING].read_moment(reply, question).status is Status.OK, (case_id, time_s)
 
 
 def test_scores_count_extra_and_missed():
