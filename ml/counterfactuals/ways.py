@@ -111,8 +111,10 @@ def is_offered(instruction: str, old: str, new: str) -> bool:
     offered = offered_ways(instruction)
     if not offered:
         return False
-    told = _concepts(new) - _concepts(old)
-    return bool(told) and told <= offered
+    used = _concepts(old)
+    told = _concepts(new) - used
+    verb = next((_concept(word) for word in _tokens(new) if _concept(word) in COOKING_VERBS), "")
+    return (bool(told) and told <= offered) or verb in offered - used  # "grate with a box grater" of "chop or grate" too
 
 
 def _concepts(text: str) -> frozenset[str]:

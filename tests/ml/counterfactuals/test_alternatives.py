@@ -3,7 +3,7 @@ import pytest
 from ml.counterfactuals.lexicon.alternatives import PREPARATIONS, TECHNIQUES
 from ml.counterfactuals.rules.changing import alternative_preparation, alternative_technique, rewrite, split_way
 from ml.counterfactuals.rules.inflection import gerund, mend_articles, plural, singular_like
-from ml.counterfactuals.ways import same_way
+from ml.counterfactuals.ways import check_way, same_way
 
 
 @pytest.mark.parametrize("table", [TECHNIQUES, PREPARATIONS])
@@ -118,3 +118,17 @@ def test_ways_come_apart():
 )
 def test_synonyms_are_told(old, new, same):
     assert same_way(old, new) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("chop or grate the cucumber", "chop", "grate"),
+        ("chop or grate the cucumber", "chop", "grate with a box grater"),
+        ("Stir with a spoon or a fork", "stir with a spoon", "stir with a fork"),
+        ("Puree it in a blender/mixer", "puree in a blender", "puree in a mixer"),
+    ],
+)
+def test_a_choice_of_the_original_is_told(text, old, new):
+    assert "allows" in (check_way(text, old, new) or "")
+    assert check_way(text, old, "slice with a mandoline") is None
