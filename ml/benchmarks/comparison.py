@@ -100,8 +100,8 @@ def compare_files(
     """Two prediction files on one benchmark. Raises ``InputError`` with file, record and field."""
     files = [read_predictions(path, data, protocol=protocol, absent_is_silence=absent_is_silence) for path in (a, b)]
     runs = []
-    for file in files:
-        check_run(file.table)
+    for path, file in zip((a, b), files, strict=True):
+        check_run(file.table, path)
         runs.append(Run(data, file.table, options, tools, instants_of_rows=data.family is Family.GUIDEME))
     names = [run.experiment for run in runs]
     return _compare(runs[0], runs[1], (str(a), str(b)) if names[0] == names[1] else (names[0], names[1]))

@@ -9,11 +9,9 @@ from typing import Any
 import polars as pl
 
 from ml.errors import InputError
-from ml.sources.reading import is_plain_file, read_csv, read_json_lines, read_json_list
+from ml.sources.reading import LATEST_S, is_plain_file, read_csv, read_json_lines, read_json_list
 from ml.vocabulary import Status
 
-LATEST_S = 1e7
-"""Four months: a later time is not in seconds."""
 ALIASES = {
     "recording_id": ("recording_id", "video_id", "video"),
     "t_s": ("t_s", "timestamp", "endpoint_timestamp", "time_s", "time"),
@@ -105,7 +103,7 @@ class Names:
 
 def time_of(value: object, path: Path, record: str, field: str) -> float:
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (isinstance(value, str) and "_" in value):  # which Python would pass over
             raise TypeError
         t_s = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -118,7 +116,7 @@ def time_of(value: object, path: Path, record: str, field: str) -> float:
 def number_of(value: object, path: Path, record: str, field: str) -> float | None:
     """A finite number; None where there is none, which tables also write as NaN."""
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (isinstance(value, str) and "_" in value):  # which Python would pass over
             raise TypeError
         number = None if value is None else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -81,12 +81,12 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def check_run(predictions: pl.DataFrame) -> None:
-    """Raise ``InputError`` when there are rows and none of them is ok: a run whose items all failed is a failed run."""
+def check_run(predictions: pl.DataFrame, file: Path | None = None) -> None:
+    """Raise ``InputError`` when there are rows and none of them is ok: a run whose items all failed is a failed run. ``file``: its own."""
     if predictions.height and not (predictions["status"] == Status.OK).any():
         first = predictions.row(0, named=True)
         record = first.get("recording_id") or first.get("sample_id")
-        raise InputError(f"all {predictions.height} items failed, the first with: {first['reason']}", record=record)
+        raise InputError(f"all {predictions.height} items failed, the first with: {first['reason']}", file=file, record=record)
 
 
 def run_units(

@@ -311,7 +311,7 @@ def score_files(
     say("reading")
     data = benchmark if isinstance(benchmark, BenchmarkData) else find_benchmark(benchmark, store)
     file = read_predictions(Path(predictions), data, experiment=experiment, protocol=protocol, absent_is_silence=absent_is_silence)
-    check_run(file.table)
+    check_run(file.table, Path(predictions))
     options = default_options(data.family, profile, settings)
     run = Run(data, file.table, options, tools or Tools(), instants_of_rows=data.family is Family.GUIDEME)
     say("scoring")

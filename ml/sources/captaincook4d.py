@@ -24,7 +24,7 @@ from pathlib import Path
 from ml.sources.captaincook4d_splits import SplitFile, chosen_splits, report_leaks
 from ml.sources.captaincook4d_text import VerbPrefixes
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, overlaps, same_text
-from ml.sources.reading import Record, TimeUnit, keyed_records, read_csv, read_json, records, stated_licence, to_number
+from ml.sources.reading import Record, TimeUnit, keyed_records, read_csv, read_json, records, stated_licence, to_seconds
 from ml.sources.video_files import captaincook4d_videos
 from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
 from ml.vocabulary import Status
@@ -152,7 +152,7 @@ def _read_information(path: Path) -> dict[str, tuple[str, str, float]]:
     for row in table.rows:
         native_id, environment, person, duration = (row[column].strip() for column in columns)
         try:
-            found[native_id] = (environment, person, to_number(duration))
+            found[native_id] = (environment, person, to_seconds(duration, TimeUnit.SECONDS))
         except ValueError as error:
             Record({}, path, f"recording {native_id}").fail("duration(sec)", str(error))
     return found

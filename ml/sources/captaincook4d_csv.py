@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ml.errors import InputError
-from ml.sources.reading import read_csv, to_number
+from ml.sources.reading import TimeUnit, read_csv, to_seconds
 
 TEXT_COLUMN = "error_description"
 _NONE = "None"  # how the file writes an empty cell
@@ -56,7 +56,7 @@ def read_error_annotations_csv(path: Path) -> list[ErrorRow]:
 
 
 def _number(cell: str) -> float | None:
-    return None if cell == _NONE else to_number(cell)
+    return None if cell == _NONE else to_seconds(cell, TimeUnit.SECONDS)
 
 
 def _flag(cell: str) -> bool:

@@ -14,7 +14,7 @@ from ml.benchmarks.cook_mre.samples import CORRECT, ELEMENTS, GRADED_ELEMENTS, M
 from ml.errors import InputError
 from ml.sources.columns import ColumnNames
 from ml.sources.imported import ImportedSource, Problems, natural_key
-from ml.sources.reading import Record, file_sha256, read_csv, read_json, read_json_lines, records, stated_licence, to_number
+from ml.sources.reading import Record, TimeUnit, file_sha256, read_csv, read_json, read_json_lines, records, stated_licence, to_seconds
 from ml.sources.video_files import VIDEO_SUFFIXES, normal_name, videos_by_stem
 from ml.tables.declarations.benchmarks import BENCHMARK_CLIPS
 from ml.tables.declarations.sources import IMPORTED_RECORDINGS, IMPORTED_STEPS
@@ -217,7 +217,9 @@ def _seconds(record: Record, field: str) -> float | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
-        return to_number(value)
+        if isinstance(value, str) and record.file.suffix.lower() != ".csv":
+            raise ValueError(f"{value!r} is a text, not a number of seconds")
+        return to_seconds(value, TimeUnit.SECONDS)
     except ValueError as error:
         record.fail(field, str(error), "Times here are in seconds")
 

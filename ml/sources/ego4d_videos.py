@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ml.sources.reading import Record, read_json
+from ml.sources.reading import Record, TimeUnit, read_json
 
 CATALOGUE = "ego4d.json"
 
@@ -13,4 +13,5 @@ def read_durations(annotations: Path) -> dict[str, float]:
     if not path.exists():
         return {}
     document = Record.of(read_json(path), path, "file")
-    return {video.text("video_uid"): video.number("duration_sec") for video in document.items("videos") if video.has("duration_sec")}
+    videos = (video for video in document.items("videos") if video.has("duration_sec"))
+    return {video.text("video_uid"): video.time("duration_sec", TimeUnit.SECONDS) for video in videos}

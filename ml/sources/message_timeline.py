@@ -17,7 +17,7 @@ import polars as pl
 from ml.errors import InputError
 from ml.sources.columns import ColumnNames
 from ml.sources.imported import ImportedSource, Problems, StepDraft, natural_key, number_steps, text_id
-from ml.sources.reading import file_sha256, read_json, read_json_lines, to_number
+from ml.sources.reading import TimeUnit, file_sha256, read_json, read_json_lines, to_seconds
 from ml.sources.split_leaks import report_split_leaks
 from ml.sources.video_files import normal_name
 from ml.tables.declarations.sources import IMPORTED_MESSAGES, IMPORTED_RECORDINGS, IMPORTED_STEPS
@@ -194,7 +194,9 @@ def _rows(path: Path, columns: TimelineColumns) -> Iterable[tuple[str, str | Non
         for number, (t_s, text, native_type) in enumerate(zip(*arrays, strict=True)):
             place = f"{record}, message {number}"
             try:
-                seconds = to_number(t_s)
+                if isinstance(t_s, str):
+                    raise ValueError(f"{t_s!r} is a text, not a number of seconds")
+                seconds = to_seconds(t_s, TimeUnit.SECONDS)
             except ValueError as error:
                 raise InputError(str(error), file=path, record=place, field=columns.times_s) from None
             if not isinstance(native_type, str):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from ml.errors import InputError
 
@@ -209,6 +209,8 @@ class TimeUnit(StrEnum):
     FRAMES = "frames"  # 0-based, at a documented rate
 
 
+LATEST_S: Final = 1e7
+"""Four months: a later time is not in seconds."""
 _PER_SECOND = {TimeUnit.SECONDS: 1, TimeUnit.MILLISECONDS: 1_000, TimeUnit.NANOSECONDS: 1_000_000_000, TimeUnit.TICKS: 10_000_000}
 _CLOCK = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
@@ -224,16 +226,23 @@ def to_seconds(value: object, unit: TimeUnit, *, rate: Fraction | None = None) -
         found = _CLOCK.fullmatch(value.strip()) if isinstance(value, str) else None
         if found is None:
             raise ValueError(f"{value!r} is not a time HH:MM:SS")
-        return int(found[1]) * 3600 + int(found[2]) * 60 + float(found[3])
+        return on_recording(float(found[1]) * 3600 + int(found[2]) * 60 + float(found[3]))
     if rate is not None:
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
         if isinstance(number, bool) or not isinstance(number, int):
             raise ValueError(f"{value!r} is not a frame number")
         try:
-            return float(number / rate)
+            return on_recording(float(number / rate))
         except OverflowError:
             raise ValueError("a frame number of hundreds of digits is out of range") from None
-    return to_number(value) / _PER_SECOND[unit]
+    return on_recording(to_number(value) / _PER_SECOND[unit])
+
+
+def on_recording(seconds: float) -> float:
+    """``seconds`` as given. Raises ``ValueError`` where it can be no time or length of a recording."""
+    if not abs(seconds) <= LATEST_S:
+        raise ValueError(f"{seconds:g} is no time in seconds on a recording")
+    return seconds
 
 
 def to_number(value: object) -> float:
@@ -241,6 +250,8 @@ def to_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is not a number")
     try:
+        if isinstance(value, str) and "_" in value:  # which Python would pass over
+            raise ValueError
         number = float(value)
     except ValueError:
         raise ValueError(f"{value!r} is not a number") from None

@@ -14,7 +14,7 @@ from ml.benchmarks.guideme.options import SameSecond
 from ml.benchmarks.guideme.scores import GuidanceVideo
 from ml.benchmarks.guideme.timeline import Instant, is_silence, place_references
 from ml.errors import InputError
-from ml.sources.reading import read_json_list
+from ml.sources.reading import LATEST_S, read_json_list
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _turn(raw: Any, path: Path, record: str) -> Turn:
     if not isinstance(raw.get("value"), str):
         raise InputError("text is missing", file=path, record=record, field="value")
     t_s = raw.get("timestamp")
-    if isinstance(t_s, bool) or not isinstance(t_s, int | float) or not 0 <= t_s < 1e7:
+    if isinstance(t_s, bool) or not isinstance(t_s, int | float) or not 0 <= t_s <= LATEST_S:
         raise InputError(f"{t_s!r} is no time in seconds", file=path, record=record, field="timestamp")
     category = raw.get("category")
     if category is not None and not isinstance(category, str):

@@ -3,6 +3,7 @@
 Starlette and Jinja make the pages, htmx swaps the answer panel, Pico CSS styles it; all files are served from here, none from the net.
 """
 
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -106,7 +107,7 @@ class ReviewPage:
         reviewer = _reviewer(request)
         answers = self._mine(reviewer)
         after = request.query_params.get("after", "-1")
-        start = int(after) + 1 if after.lstrip("-").isdigit() else 0
+        start = int(after) + 1 if re.fullmatch("[0-9]{1,9}", after) else 0
         order = [*self.pairs[start:], *self.pairs[:start]]
         open_pair = next((pair for pair in order if not _complete(answers.get(pair.pair_id))), None)
         where = "/summary" if open_pair is None else f"/review/{encode_key(reviewer)}/{open_pair.position}"

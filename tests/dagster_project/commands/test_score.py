@@ -160,7 +160,7 @@ def test_paths_are_meant_from_where_the_user_is(tmp_path):
     assert (tmp_path / "good_scores" / "report.json").exists()
     failed = subprocess.run([command, "score", "failed.jsonl", benchmark.name], **how)
     assert failed.returncode == 2
-    assert failed.stderr.strip().splitlines()[-1].startswith("interject: record s0: all 20 items failed")
+    assert failed.stderr.strip().splitlines()[-1].startswith(f"interject: file {tmp_path / 'failed.jsonl'}, record s0: all 20 items failed")
     assert not (tmp_path / "failed_scores").exists()
 
 

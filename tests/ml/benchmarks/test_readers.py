@@ -301,6 +301,20 @@ def test_timelines_are_read_from_parquet_json_and_lines(tmp_path):
     assert tables[0].select("unit_id", "end_s").rows() == [("b/1_1/0", 30.0)]
 
 
+@pytest.mark.parametrize(("t_s", "words"), [(1e300, "1e.300 is no time"), (2e7, "2e.07 is no time"), ("12", "'12' is a text")])
+def test_a_timeline_has_times_as_predictions_have(tmp_path, t_s, words):
+    times = [*TIMELINE["output_timestamps"][:-1], t_s]
+    with pytest.raises(InputError, match=f"message {len(times) - 1}, field output_timestamps: {words}"):
+        read_benchmark(write(tmp_path, [{**TIMELINE, "output_timestamps": times}], "b.json"))
+
+
+@pytest.mark.parametrize("t_s", ["1_0", 1e8])
+def test_a_prediction_has_a_time_that_is_written_as_one(tmp_path, ego, t_s):
+    row = {"video_id": "1", "timestamp": t_s, "kind": "feedback", "text": "x"}
+    with pytest.raises(InputError, match="is no time in seconds"):
+        read_predictions(write(tmp_path, [row]), ego)
+
+
 DEEP, LONG = "[" * 100_000, "9" * 5000
 
 

@@ -122,3 +122,10 @@ def test_a_correct_sample_with_an_element_and_a_doubled_id_are_refused(tmp_path)
 def test_levels_of_elements_that_have_none_are_dropped(tmp_path):
     write_json(tmp_path, [{**MISTAKE, "element": "tool", "elements": ["tool"]}])
     assert [sample.difficulty for sample in read_cook_samples(tmp_path)] == [None]
+
+
+@pytest.mark.parametrize(("end", "words"), [(1e300, "no time in seconds on a recording"), ("9", "'9' is a text"), (2e7, "no time")])
+def test_a_clip_has_times_of_a_recording(tmp_path, end, words):
+    with pytest.raises(InputError, match=words) as error:
+        read_cook_samples(write_json(tmp_path, [{**MISTAKE, "end_time": end}]))
+    assert error.value.field == "end_time"

@@ -327,6 +327,9 @@ def test_a_bad_sidecar_is_told_with_its_place(sensor):
     sensor.drop("a.steps.json", sidecar(steps=[{"instruction": "Chop", "start_s": 9, "end_s": 3}]))
     with pytest.raises(InputError, match=r"a\.steps\.json, record sidecar, steps\[0\], field end_s: 9\.0 to 3\.0 s"):
         read_raw_videos(list_raw_videos(sensor.folder).videos, source="r")
+    sensor.drop("a.steps.json", sidecar(steps=[{"instruction": "Chop", "start_s": 9, "end_s": 1e300}]))
+    with pytest.raises(InputError, match=r"field end_s: 1e\+300 is no time in seconds on a recording"):
+        read_raw_videos(list_raw_videos(sensor.folder).videos, source="r")
 
 
 def test_chapters_without_lengths_are_skipped_with_a_reason(sensor):

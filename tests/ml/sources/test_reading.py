@@ -90,6 +90,11 @@ def test_units(value, unit, rate, seconds):
         (None, TimeUnit.SECONDS),
         ("1:75:00", TimeUnit.CLOCK),
         (12, TimeUnit.CLOCK),
+        (1e300, TimeUnit.SECONDS),
+        (-2e7, TimeUnit.SECONDS),
+        ("1_0", TimeUnit.SECONDS),
+        (2e10, TimeUnit.MILLISECONDS),
+        (f"{'9' * 400}:00:00", TimeUnit.CLOCK),
     ],
 )
 def test_values_that_are_no_time(value, unit):
@@ -104,6 +109,8 @@ def test_frames_need_their_rate():
         to_seconds(12, TimeUnit.SECONDS, rate=Fraction(30))
     with pytest.raises(ValueError):
         to_seconds(12.5, TimeUnit.FRAMES, rate=Fraction(30))
+    with pytest.raises(ValueError):
+        to_seconds(10**9, TimeUnit.FRAMES, rate=Fraction(30))
 
 
 @settings(deadline=None)

@@ -218,6 +218,8 @@ def test_what_cannot_be_is_refused_in_words(server, data):
     assert "gone.mp4" in client.get("/clip/gone").text
     assert client.get("/clip/unknown").status_code == 404
     assert client.get(f"{ANN}/99").status_code == 404
+    for odd in ("--5", "-5", "²", "٣", "9" * 5000, "x", ""):
+        assert client.get(ANN, params={"after": odd}).headers["location"] == f"{ANN}/0"
     assert client.post("/begin", data={"reviewer": "  "}).status_code == 422
     for field, value in (("different", "maybe"), ("apparent_s", "900"), ("apparent_s", "nan"), ("valid", "yes"), ("", "")):
         assert send(client, 0, field, value).status_code == 422
