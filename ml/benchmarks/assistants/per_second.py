@@ -1,7 +1,7 @@
 """GuideMe's assistants: at each instant the word Silent or an utterance, from the last seconds of video and the dialogue so far."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from string import Template
 
 from ml.benchmarks.assistants import prompts
@@ -23,7 +23,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Moment:
-    """What an assistant gets at one instant. ``knowledge`` is empty unless the protocol shows it; images are JPEG, in time order."""
+    """What an assistant gets at one instant. ``knowledge`` is empty unless the protocol shows it; images are JPEG, in time order.
+
+    ``check_text`` refuses a text that holds what the reference says later, but for what stands in ``knowledge`` and ``dialogue``.
+    """
 
     now_s: float
     knowledge: str
@@ -31,6 +34,7 @@ class Moment:
     images: tuple[bytes, ...]
     times_s: tuple[float, ...]
     dialogue: tuple[Said, ...]
+    check_text: Callable[[str], None] = field(default=lambda text: None, compare=False)
 
 
 Answer = Callable[[Moment], Answered]
@@ -57,6 +61,7 @@ class PerSecondAssistant:
             "dialogue": dialogue,
         }
         prompt = Template(prompts.PER_SECOND).safe_substitute(inputs)
+        moment.check_text(prompt)
         request = Request(
             f"guide@{moment.now_s:g}", "guide", inputs, "", prompt, moment.images, max_tokens=self.max_tokens, temperature=self.temperature
         )

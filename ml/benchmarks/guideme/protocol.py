@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -27,6 +28,9 @@ class WindowPictures:
 
     fps: float = 1.0
     max_images: int = 60
+
+
+TELLING_WORDS = 3  # a shorter reference ("Good job.") stands in texts by chance
 
 
 def check_dialogue(dialogue: Sequence[Said], now_s: float) -> None:
@@ -66,7 +70,7 @@ def run_guideme(
     if not ticks_s:
         return []
     window = _Window(frames, item.video_id, max(0.0, ticks_s[0] - variant.window_s), ticks_s[-1], pictures.fps)
-    references = [(turn.t_s, turn.text) for turn in item.answers]
+    references = [(turn.t_s, turn.text) for turn in item.answers if len(turn.text.split()) >= TELLING_WORDS]
     past = PastFrames(frames, item.video_id, 0.0, lambda: window.now_s, references)
     if hasattr(answer, "attach"):
         answer.attach(past)
@@ -76,14 +80,23 @@ def run_guideme(
         shown = window.at(now_s, variant.window_s)
         dialogue = dialogue_before(item, own, now_s, variant.history)
         check_dialogue(dialogue, now_s)
-        chosen = [shown[index] for index in spread(len(shown), pictures.max_images)]
         knowledge = item.knowledge if variant.shows_knowledge else ""
-        moment = Moment(now_s, knowledge, variant.window_s, tuple(image for _, image in chosen), tuple(t for t, _ in chosen), dialogue)
+        check_text = partial(_check_text, past, (knowledge, *(turn.text for turn in dialogue)))
+        chosen = [shown[index] for index in spread(len(shown), pictures.max_images)]
+        images, times_s = tuple(image for _, image in chosen), tuple(t for t, _ in chosen)
+        moment = Moment(now_s, knowledge, variant.window_s, images, times_s, dialogue, check_text)
         found = answer(moment)
         said.append((now_s, found))
         if found.text is not None:
             own.append(Said(now_s, "assistant", found.text))
     return said
+
+
+def _check_text(past: PastFrames, known: Sequence[str], text: str) -> None:
+    """Raise ``LookAheadError`` where a text holds a later reference beside what the assistant may know at this instant."""
+    for one in sorted((one for one in known if len(one.split()) >= TELLING_WORDS), key=len, reverse=True):
+        text = text.replace(one, " ")
+    past.check_text(text)
 
 
 class _Window:

@@ -1,10 +1,13 @@
 """No family lets an assistant see a later frame or read a reference text before its time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ml.benchmarks.assistants.clips import SingleClipAssistant
 from ml.benchmarks.assistants.interface import Answered, LookAheadError
+from ml.benchmarks.assistants.per_second import PerSecondAssistant
 from ml.benchmarks.assistants.turn_based import TurnBasedAssistant
 from ml.benchmarks.cook_mre.protocol import ClipPictures, predict_cook
 from ml.benchmarks.cook_mre.samples import CookSample
@@ -203,3 +206,51 @@ def test_cook_mre_refuses_a_prompt_that_holds_the_reference():
 
     with pytest.raises(LookAheadError):
         predict_cook(prompted, [SAMPLE], experiment="x", protocol="c.default", pictures=ClipPictures(box=None))
+
+
+GUIDED = GuideMeItem(
+    "v", None, "", "Pour the milk into the bowl.",
+    (
+        Turn(0.0, "user", "Help me with pancakes."),
+        Turn(4.0, "assistant", "Crack two eggs first."),
+        Turn(9.0, "assistant", "Pour the milk into the bowl."),
+    ),
+)  # fmt: skip
+
+
+def guided(answer, protocol="g.dense"):
+    return predict_guideme(lambda: answer, [GUIDED], frames, experiment="x", protocol=protocol)
+
+
+@pytest.mark.parametrize("protocol", ["g.dense", "g.dense-own", "g.dense-knowledge"])
+def test_guideme_refuses_a_prompt_that_holds_a_later_reference(protocol):
+    def leaking(from_s):
+        def answer(moment):
+            text = "Pour the milk into the bowl." if moment.now_s >= from_s else ""
+            moment.check_text(f"Seen so far at {moment.now_s} s. Hint: {text}")
+            return Answered("Silent")
+
+        return answer
+
+    assert set(guided(leaking(9.0), protocol)["status"]) == {"ok"}
+    if protocol == "g.dense-knowledge":  # its name says that the task is known
+        assert set(guided(leaking(0.0), protocol)["status"]) == {"ok"}
+        return
+    with pytest.raises(LookAheadError, match=r"at 5\.000 s a text holds what is said at 9\.000 s"):
+        guided(leaking(5.0), protocol)
+
+
+def test_guidemes_own_prompt_is_checked_and_what_was_said_may_stand_in_it():
+    def client_of(asked):
+        return Client(RulesBackend({"guide": lambda inputs: asked.append(inputs) or "Silent"}))
+
+    asked = []
+    assert set(guided(PerSecondAssistant(client_of(asked)))["status"]) == {"ok"}
+    assert any("Pour the milk" in str(inputs["dialogue"]) for inputs in asked)  # after it was said
+
+    class Leaking(PerSecondAssistant):
+        def __call__(self, moment):
+            return super().__call__(replace(moment, knowledge="Pour the milk into the bowl."))
+
+    with pytest.raises(LookAheadError):
+        guided(Leaking(client_of([])))
