@@ -155,7 +155,7 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
     def leaderboard_asset(context: dg.AssetExecutionContext, tables: Tables, settings: PlatformSettings) -> dg.MaterializeResult:
         """Experiments and floors side by side, with the papers' published rows marked as such."""
         from ml.benchmarks.families import Family
-        from ml.benchmarks.leaderboard import HERE, PUBLISHED, RANKED_BY, families_of, leaderboard, wide
+        from ml.benchmarks.leaderboard import GROUPS, HERE, PUBLISHED, RANKED_BY, families_of, leaderboard, wide
         from ml.benchmarks.plots import per_group_plot
 
         store = tables.store
@@ -175,6 +175,9 @@ def benchmark_assets(settings: Settings) -> list[dg.AssetsDefinition]:
         for protocol in ("ego_mc_bench.per_step", "guideme.anchor", "cook_mre.default"):
             printed = wide(board, protocol, origin=PUBLISHED).drop("origin", "n", "n_missing")
             shown[f"{protocol}: published, not rerun here"] = dg.MetadataValue.md(preview_markdown(printed))
+        for category in GROUPS[Family.GUIDEME][1:]:
+            printed = wide(board, "guideme.anchor", group=category, origin=PUBLISHED).drop("origin", "n", "n_missing")
+            shown[f"guideme.anchor, {category}: published, not rerun here"] = dg.MetadataValue.md(preview_markdown(printed))
         return dg.MaterializeResult(
             metadata={
                 "dagster/row_count": board.height,

@@ -6,7 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ml.benchmarks.families import parse_protocol
-from ml.benchmarks.leaderboard import HERE, PUBLISHED, RANKED_BY, families_of, wide
+from ml.benchmarks.leaderboard import GROUPS, HERE, PUBLISHED, RANKED_BY, families_of, wide
 
 # Columns of the leaderboard by family: metric, short title, digits. They fit 80 columns.
 SHOWN = {
@@ -50,27 +50,39 @@ Sc_m: quality of matched answers. MPC F1: of the mistake class. TypeAcc, CorrAcc
 
 
 def show_leaderboard(console: Console, board: pl.DataFrame, *, published: bool = False, protocol: str | None = None) -> None:
-    """Print what was run here, or with ``published`` what papers printed and was not rerun here."""
+    """Print what was run here, or with ``published`` what papers printed and was not rerun here.
+
+    Mistake types, categories and elements are shown for one protocol, and for papers.
+    """
     origin = PUBLISHED if published else HERE
     chosen = board.filter(pl.col("origin") == origin)
     if protocol is not None:
         chosen = chosen.filter(pl.col("protocol") == protocol)
+    by_group = published or protocol is not None
     for name in families_of(chosen):
-        family = parse_protocol(name).family
-        frame = wide(chosen, name)
-        paper = frame["source"][0].rsplit(", ", 1)[0]
-        n = frame.select(pl.col("n").max()).item()
-        count = f"published, not rerun here: {paper}" if published else f"n = {n} {COUNTED_BY[family]}"
-        shown = Table(title=f"{name} ({count})", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        shown.add_column("experiment", no_wrap=not published)
-        columns = [(metric, title, digits) for metric, title, digits in SHOWN[family] if metric in frame.columns]
-        for metric, title, _ in columns:
-            shown.add_column(f"[bold]{title}[/]" if metric == RANKED_BY[family] else title, justify="right", no_wrap=True)
-        for row in frame.iter_rows(named=True):
-            named = f"{row['experiment']}, {row['source'].rsplit(', ', 1)[-1]}" if published else row["experiment"]
-            shown.add_row(escape(named), *(_number(row[metric], digits) for metric, _, digits in columns))
-        console.print(shown, "")
+        _show_table(console, chosen, name, "all", published=published)
+        for group in GROUPS[parse_protocol(name).family] if by_group else ():
+            if group != "all" and chosen.filter((pl.col("protocol") == name) & (pl.col("group") == group)).height:
+                _show_table(console, chosen, name, group, published=published)
     console.print(LEGEND)
+
+
+def _show_table(console: Console, chosen: pl.DataFrame, name: str, group: str, *, published: bool) -> None:
+    family = parse_protocol(name).family
+    frame = wide(chosen, name, group=group)
+    cut = "" if group == "all" else f", {group}"
+    paper = frame["source"][0].rsplit(", ", 1)[0]
+    n = frame.select(pl.col("n").max()).item()
+    count = f"published, not rerun here: {paper}" if published else f"n = {n} {COUNTED_BY[family] if group == 'all' else 'references'}"
+    shown = Table(title=f"{name}{cut} ({count})", title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    shown.add_column("experiment", no_wrap=not published)
+    columns = [(metric, title, digits) for metric, title, digits in SHOWN[family] if metric in frame.columns]
+    for metric, title, _ in columns:
+        shown.add_column(f"[bold]{title}[/]" if metric == RANKED_BY[family] else title, justify="right", no_wrap=True)
+    for row in frame.iter_rows(named=True):
+        named = f"{row['experiment']}, {row['source'].rsplit(', ', 1)[-1]}" if published else row["experiment"]
+        shown.add_row(escape(named), *(_number(row[metric], digits) for metric, _, digits in columns))
+    console.print(shown, "")
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -257,8 +257,7 @@ def _floor(run: BenchmarkRun) -> pl.DataFrame:
 
 
 def median_step_s(store: TableStore) -> float:
-    """Median length of the clean instructed training steps: what the duration timer knows."""
-    recordings = store.scan("recordings").filter(pl.col("split") == "train").select("recording_id")
-    steps = store.scan("steps").join(recordings, on="recording_id", how="semi").filter(pl.col("is_clean") & pl.col("is_instruction"))
-    value = steps.select((pl.col("end_s") - pl.col("start_s")).median()).collect().item()
-    return DEFAULT_STEP_S if value is None else float(value)
+    """What the duration timer knows: the median length of the clean instructed training steps."""
+    from ml.benchmarks.floor_scores import training_median_step_s
+
+    return training_median_step_s(store) or DEFAULT_STEP_S

@@ -55,15 +55,19 @@ class Scorers(dg.ConfigurableResource):
         return {f"judge {name}": value for name, value in spend_metadata(self._tools.judge.report()).items()}
 
     def _run(self, experiment: str, protocol: str, store: TableStore) -> "Run":
+        from ml.benchmarks.assistants.floors import TIMER
         from ml.benchmarks.data import benchmark_from_store
         from ml.benchmarks.scoring import Run, default_options
+        from resources.assistants import median_step_s
 
         chosen = parse_protocol(protocol)
         benchmarks = PlatformSettings().values.benchmarks
         profile = benchmarks.guideme_profile.value if chosen.family is Family.GUIDEME else None
         data = benchmark_from_store(store, chosen.benchmark, chosen.family)
         predictions = store.read(chosen.table, f"{experiment}/{protocol}")
-        return Run(data, predictions, default_options(chosen.family, profile, benchmarks.options.get(chosen.family, ())), self.tools())
+        options = default_options(chosen.family, profile, benchmarks.options.get(chosen.family, ()))
+        timer_s = median_step_s(store) if experiment == TIMER else None
+        return Run(data, predictions, options, self.tools(), timer_s=timer_s)
 
     def tools(self) -> "Tools":
         """Encoder, judge and BERTScore of the settings; the judge's replies are kept like every other."""

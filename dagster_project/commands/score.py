@@ -55,6 +55,7 @@ def score(
     from rich.console import Console
 
     from ml.benchmarks.data import find_benchmark
+    from ml.benchmarks.floor_scores import training_median_step_s
     from ml.benchmarks.scoring import score_files
     from ml.settings import load_settings
     from ml.tables.store import TableStore
@@ -75,6 +76,7 @@ def score(
             profile=profile,
             tools=tools,
             floors=floors,
+            median_step_s=training_median_step_s(store),
             timelines=timelines,
             absent_is_silence=absent_is_silence,
             progress=status.update,

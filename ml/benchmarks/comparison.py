@@ -9,13 +9,13 @@ import polars as pl
 
 from ml.benchmarks.compare import compare_tallies, per_cluster
 from ml.benchmarks.data import BenchmarkData, benchmark_from_store
-from ml.benchmarks.families import PREDICTION_TABLES, Family, parse_protocol
+from ml.benchmarks.families import PREDICTION_TABLES, parse_protocol
 from ml.benchmarks.leaderboard import RANKED_BY, TITLES
 from ml.benchmarks.options import options_hash
 from ml.benchmarks.readers import read_predictions
 from ml.benchmarks.report import figure, write_whole
 from ml.benchmarks.running import check_run
-from ml.benchmarks.scoring import Options, Run, Tools, default_options
+from ml.benchmarks.scoring import Options, Run, Tools, default_options, instants_of_file
 from ml.errors import InputError
 from ml.tables.store import TableStore
 
@@ -102,7 +102,7 @@ def compare_files(
     runs = []
     for path, file in zip((a, b), files, strict=True):
         check_run(file.table, path)
-        runs.append(Run(data, file.table, options, tools, instants_of_rows=data.family is Family.GUIDEME))
+        runs.append(Run(data, file.table, options, tools, instants_of_file(data.family, absent_is_silence)))
     names = [run.experiment for run in runs]
     return _compare(runs[0], runs[1], (str(a), str(b)) if names[0] == names[1] else (names[0], names[1]))
 

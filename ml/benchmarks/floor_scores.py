@@ -1,12 +1,12 @@
 """Scores of the floors beside a run: assistants that see nothing, under the same protocol and options."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 import polars as pl
 
-from ml.benchmarks.assistants.floors import ALERT_TEXT, cook_floors, ego_floors
+from ml.benchmarks.assistants.floors import ALERT_TEXT, TIMER, cook_floors, ego_floors
 from ml.benchmarks.assistants.interface import ticks
 from ml.benchmarks.cook_mre.judged import always
 from ml.benchmarks.cook_mre.metrics import CookOptions
@@ -22,8 +22,25 @@ from ml.benchmarks.guideme.scores import GuidanceVideo, Judge, score_guideme
 from ml.benchmarks.guideme.timeline import SILENT, Instant
 from ml.benchmarks.protocols import run_full_recipe, run_per_step
 from ml.embeddings.encoder import TextEncoder
+from ml.tables.store import TableStore
+from ml.vocabulary import Split
 
 ALERT_EVERY_S = 10.0
+
+
+@dataclass(frozen=True)
+class TimerKnows:
+    """What the duration timer goes by: part of its results' options hash."""
+
+    median_step_s: float
+
+
+def training_median_step_s(store: TableStore) -> float | None:
+    """Median length of the clean instructed training steps; None where there are none."""
+    recordings = store.scan("recordings").filter(pl.col("split") == Split.TRAIN).select("recording_id")
+    steps = store.scan("steps").join(recordings, on="recording_id", how="semi").filter(pl.col("is_clean") & pl.col("is_instruction"))
+    value = steps.select((pl.col("end_s") - pl.col("start_s")).median()).collect().item()
+    return None if value is None else float(value)
 
 
 def ego_floor_scores(
@@ -39,8 +56,12 @@ def ego_floor_scores(
     if median_step_s is None:
         median_step_s = float(median((steps["end_s"] - steps["start_s"]).to_list()))
     run = run_full_recipe if parse_protocol(protocol).feed == Feed.FULL_RECIPE else run_per_step
-    runs = [run(factory, steps, ticks(), experiment=name, protocol=protocol) for name, factory in ego_floors(median_step_s).items()]
-    return score_ego(steps, messages, pl.concat(runs), options, fluency, made_with)
+    parts = []
+    for name, factory in ego_floors(median_step_s).items():
+        predictions = run(factory, steps, ticks(), experiment=name, protocol=protocol)
+        knows = (TimerKnows(round(median_step_s, 6)),) if name == TIMER else ()
+        parts.append(score_ego(steps, messages, predictions, options, fluency, (*made_with, *knows)))
+    return pl.concat(parts)
 
 
 def guideme_floor_scores(

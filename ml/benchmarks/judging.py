@@ -16,6 +16,7 @@ from ml.vocabulary import Status
 
 _NUMBER = r"(?<![\w.,/-])(-?\d+(?:\.\d+)?)(?![\w/]|\.\d|,\d)"
 _OUT_OF = re.compile(r"(?<![\w.,/-])(-?\d+(?:\.\d+)?)\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?)(?![\w/]|\.\d)", re.IGNORECASE)
+_RANGE = re.compile(r"\d\s*(?:[-–—]|\bto\b)\s*\d", re.IGNORECASE)
 _LABELLED = re.compile(rf"\b(?:score|grade|rating|mark|points?)\b\W{{0,4}}(?:is|of|:|=)?\W{{0,4}}{_NUMBER}", re.IGNORECASE)
 _FOR_A = re.compile(rf"\b(?:for|give|gives|deserves|get|gets|earns)\s+(?:it\s+)?(?:an?\s+){_NUMBER}", re.IGNORECASE)
 
@@ -89,7 +90,7 @@ def read_grade(said: Said, scale: float = 5.0) -> Parsed[float]:
     """The grade of a judge's reply as a share 0..1 of its scale.
 
     "4/5" and "4.5 out of 5" bring their own scale. Otherwise the number called the grade counts, else the only one; out of 0..``scale``,
-    not a number, none or several are unparsable. Nothing is clipped.
+    not a number, none, several or a range ("3-4") are unparsable. Nothing is clipped.
     """
     text = text_of(said)
     if isinstance(text, Parsed):
@@ -97,6 +98,9 @@ def read_grade(said: Said, scale: float = 5.0) -> Parsed[float]:
     labelled = _from_object(text)
     if labelled is not None:
         return _share(labelled, scale, text)
+    scale_named = re.compile(rf"\b0\s*(?:[-–—]|to)\s*{scale:g}\b(?!\.\d)", re.IGNORECASE)
+    if _RANGE.search(scale_named.sub(" ", text)):
+        return unparsable("a range of grades", text)
     ratios = {(float(top), float(bottom)) for top, bottom in _OUT_OF.findall(text)}
     if len(ratios) == 1:
         top, bottom = ratios.pop()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ml.errors import InputError
 
-SCORER_VERSION = 4  # raise it when a scorer's rule changes, so that old results are not taken for new ones
+SCORER_VERSION = 5  # raise it when a scorer's rule changes, so that old results are not taken for new ones
 LARGEST = 1e7  # four months in seconds; no option means anything above it
 T = TypeVar("T")
 _NONE = ("none", "null")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ml.benchmarks.assistants.interface import AssistantFactory, Frames, FramesProvider, LookAheadError, Times
+from ml.benchmarks.assistants.interface import SAID_KINDS, AssistantFactory, Frames, FramesProvider, LookAheadError, Times
 from ml.benchmarks.assistants.past import PastFrames
 from ml.benchmarks.ego.run_end import with_run_end
 from ml.benchmarks.families import parse_protocol
@@ -19,7 +19,6 @@ from ml.tables.declarations.results import PREDICTIONS
 from ml.vocabulary import MessageKind, Status
 
 PER_STEP, FULL_RECIPE = "per_step", "full_recipe"
-_SAID = (MessageKind.FEEDBACK, MessageKind.SUCCESS)
 
 
 class _Clock:
@@ -43,9 +42,9 @@ class _Clock:
             yield frames, times_s
 
     def check(self, utterance: Any) -> None:
-        if utterance.kind not in _SAID:
+        if utterance.kind not in SAID_KINDS:
             raise InputError(
-                f"an assistant said {utterance.kind!r}", record=self.recording_id, field="kind", remedy=f"Allowed: {', '.join(_SAID)}"
+                f"an assistant said {utterance.kind!r}", record=self.recording_id, field="kind", remedy=f"Allowed: {', '.join(SAID_KINDS)}"
             )
         if utterance.t_s > self.now_s + 1e-6:
             raise LookAheadError(f"{self.recording_id}: message stamped {utterance.t_s:.3f} s, but frames end at {self.now_s:.3f} s")
@@ -224,7 +223,7 @@ def _references(messages: pl.DataFrame | None, benchmark_steps: pl.DataFrame) ->
     """(time, text) of the reference messages by recording, but for texts that stand in one of its instructions, which are handed over."""
     if messages is None:
         return {}
-    spoken = messages.filter(pl.col("kind").is_in([kind.value for kind in _SAID]))
+    spoken = messages.filter(pl.col("kind").is_in([kind.value for kind in SAID_KINDS]))
     placed = spoken.join(benchmark_steps.select("unit_id", "recording_id"), on="unit_id").select("recording_id", "t_s", "text")
     found: dict[str, list[tuple[float, str]]] = {}
     instructions = {

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from ml.benchmarks.assistants.interface import SAID_KINDS
 from ml.benchmarks.cook_mre.samples import NO_HINT, hints_of, samples_from_table
 from ml.benchmarks.data import BenchmarkData
 from ml.benchmarks.ego.units import Feed
@@ -167,8 +168,9 @@ def _messages(entries: Sequence[Entry], path: Path, names: Names, steps: Sequenc
                 remedy="Keep one: a run that was resumed may have been appended twice",
             )  # fmt: skip
         made = str(value[kind]).strip().lower() if value.get(kind) is not None else None
-        if made is not None and made not in (MessageKind.FEEDBACK, MessageKind.SUCCESS):
-            raise InputError(f"{made!r} is not allowed", file=path, record=entry.record, field="kind", remedy="Allowed: feedback, success")
+        if made is not None and made not in SAID_KINDS:
+            remedy = f"Allowed: {', '.join(SAID_KINDS)}"
+            raise InputError(f"{made!r} is not allowed", file=path, record=entry.record, field="kind", remedy=remedy)
         spoken: Row = {"t_s": None, "kind": None, "text": None}
         if made is not None:
             said = text_of(value.get(text), path, entry.record, "text") or ""

@@ -9,12 +9,14 @@ The rules stand with the families; this module puts readers, scorers, floors and
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ml.benchmarks.assistants.floors import TIMER
 from ml.benchmarks.cook_mre import pages as cook_pages
 from ml.benchmarks.cook_mre.judged import Judgement, judge_answers
 from ml.benchmarks.cook_mre.metrics import CookOptions, MistakePrompts
@@ -25,10 +27,10 @@ from ml.benchmarks.ego import pages as ego_pages
 from ml.benchmarks.ego.options import EgoOptions
 from ml.benchmarks.ego.scores import score_ego, tally_ego
 from ml.benchmarks.families import Family, Hints, parse_protocol
-from ml.benchmarks.floor_scores import cook_floor_scores, ego_floor_scores, guideme_floor_scores
+from ml.benchmarks.floor_scores import TimerKnows, cook_floor_scores, ego_floor_scores, guideme_floor_scores
 from ml.benchmarks.guideme import pages as guideme_pages
 from ml.benchmarks.guideme.data import guidance_videos, items_from_tables
-from ml.benchmarks.guideme.options import PROFILES, GuideMeOptions
+from ml.benchmarks.guideme.options import PROFILES, GuideMeOptions, SilenceRule
 from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme, tally_guideme
 from ml.benchmarks.guideme.timeline import is_silence
 from ml.benchmarks.judging import CRITERIA_HASH, GRADE_HASH, JudgedBy, QualityJudge
@@ -58,7 +60,22 @@ class EmbeddedBy:
     model: str
 
 
-MadeWith = EmbeddedBy | JudgedBy | BertScoreIdentity
+class Instants(StrEnum):
+    """Which instants of a GuideMe run are scored: the protocol's grid, or those of a file's rows, the others silent or missing."""
+
+    GRID = "grid"
+    ROWS = "rows"
+    ROWS_ELSE_SILENCE = "rows_else_silence"
+
+
+@dataclass(frozen=True)
+class ScoredInstants:
+    """Instants other than those of the protocol's grid."""
+
+    rule: Instants
+
+
+MadeWith = EmbeddedBy | JudgedBy | BertScoreIdentity | ScoredInstants | TimerKnows
 
 
 @dataclass(frozen=True)
@@ -97,14 +114,16 @@ def default_options(family: Family, profile: str | None = None, settings: Iterab
 class Run:
     """One run of a benchmark with what its scores and its pages are made of. ``predictions`` hold one experiment and one protocol.
 
-    ``instants_of_rows``: a GuideMe run made elsewhere is scored at the instants of its rows, not at those of the protocol's grid.
+    ``instants``: a GuideMe run made elsewhere is scored at the instants of its rows. ``timer_s`` is what the duration timer knew, where it
+    is the run.
     """
 
     data: BenchmarkData
     predictions: pl.DataFrame
     options: Options
     tools: Tools
-    instants_of_rows: bool = False
+    instants: Instants = Instants.GRID
+    timer_s: float | None = None
 
     @property
     def experiment(self) -> str:
@@ -119,7 +138,7 @@ class Run:
         """GuideMe: the run laid beside the references."""
         items = items_from_tables(self.data["benchmark_dialogues"], self.data["benchmark_turns"])
         rule = self.options.soft.same_second if isinstance(self.options, GuideMeOptions) else None
-        return guidance_videos(items, self.predictions, self.protocol, rule, of_rows=self.instants_of_rows)
+        return guidance_videos(items, self.predictions, self.protocol, rule, of_rows=self.instants is not Instants.GRID)
 
     @cached_property
     def judgement(self) -> Judgement:
@@ -158,6 +177,10 @@ class Run:
             found["bertscore"] = self.tools.bertscore.identity
         if self.judged_by is not None:
             found["judge"] = self.judged_by
+        if self.instants is not Instants.GRID:
+            found["instants"] = ScoredInstants(self.instants)
+        if self.timer_s is not None:
+            found["timer"] = TimerKnows(round(self.timer_s, 6))
         return found
 
     @property
@@ -313,20 +336,30 @@ def score_files(
     file = read_predictions(Path(predictions), data, experiment=experiment, protocol=protocol, absent_is_silence=absent_is_silence)
     check_run(file.table, Path(predictions))
     options = default_options(data.family, profile, settings)
-    run = Run(data, file.table, options, tools or Tools(), instants_of_rows=data.family is Family.GUIDEME)
+    run = Run(data, file.table, options, tools or Tools(), instants_of_file(data.family, absent_is_silence))
     say("scoring")
     parts = [run.scores()]
     if floors:
         say("floors")
         parts.append(run.floor_scores(median_step_s))
-    return Scored(run, pl.concat(parts), _notes(run, parts[0], absent_is_silence), timelines)
+    notes = _notes(run, parts[0])
+    if floors and data.family is Family.EGO and median_step_s is None:
+        notes = (*notes, f"{TIMER} knows the median step of this very benchmark, as there are no training steps.")
+    return Scored(run, pl.concat(parts), notes, timelines)
+
+
+def instants_of_file(family: Family, absent_is_silence: bool) -> Instants:
+    """Which instants of a predictions file are scored."""
+    if family is not Family.GUIDEME:
+        return Instants.GRID
+    return Instants.ROWS_ELSE_SILENCE if absent_is_silence else Instants.ROWS
 
 
 def scored_run(run: Run, *, floors: bool = True, median_step_s: float | None = None, timelines: int = 8) -> Scored:
     """A run that is in canonical tables, with its floors."""
     own = run.scores()
     parts = [own, run.floor_scores(median_step_s)] if floors else [own]
-    return Scored(run, pl.concat(parts), _notes(run, own, False), timelines)
+    return Scored(run, pl.concat(parts), _notes(run, own), timelines)
 
 
 def _balance(run: Run) -> list[str]:
@@ -342,7 +375,24 @@ def _balance(run: Run) -> list[str]:
     return [f"Instants: {references} with a reference, {silent} silent; {short} videos have fewer silent ones than references."]
 
 
-def _notes(run: Run, scores: pl.DataFrame, absent_is_silence: bool) -> tuple[str, ...]:
+def _silence(run: Run) -> list[str]:
+    """What counts as silence here, where that may not be what was meant."""
+    rule = run.options.soft.silence if isinstance(run.options, GuideMeOptions) else SilenceRule.OFFICIAL
+    said = run.predictions.filter(pl.col("status") == Status.OK)["said"].drop_nulls().to_list()
+    nearly = sum(is_silence(text, SilenceRule.LENIENT) and not is_silence(text, rule) for text in said)
+    if nearly:
+        return [
+            f"{nearly} of {len(said)} answers are the word Silent with punctuation: talk, as the released scorer takes them. "
+            "`--profile development` takes them for silence."
+        ]
+    if run.instants is Instants.ROWS_ELSE_SILENCE:
+        return ["Instants that the file lacks are taken for silence."]
+    if run.instants is Instants.ROWS and said and not any(is_silence(text, rule) for text in said):
+        return ["The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence."]
+    return []
+
+
+def _notes(run: Run, scores: pl.DataFrame) -> tuple[str, ...]:
     """What a reader of the figures must know."""
     notes = [failure_line(scores, run.data.family)]
     if run.data.family is Family.EGO and (absent := set(run.data.recordings) - set(run.predictions["recording_id"])):
@@ -357,9 +407,7 @@ def _notes(run: Run, scores: pl.DataFrame, absent_is_silence: bool) -> tuple[str
             notes.append(
                 "Texts are embedded by all-MiniLM-L6-v2, the paper's by all-mpnet-base-v2: soft values are not comparable with it."
             )
-        said = run.predictions.filter(pl.col("status") == Status.OK)
-        if not absent_is_silence and said.height and not said["said"].str.to_lowercase().is_in(["silent", ""]).any():
-            notes.append("The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence.")
+        notes += _silence(run)
     judged = run.judged_by
     if judged is not None and judged.model == "rules":
         notes.append("Judged by rules on words, which measure less than a language model: not comparable with the paper.")

@@ -9,6 +9,8 @@ from ml.benchmarks.assistants.per_second import SILENT, AnswerFactory, Moment
 ALERT_TEXT = "Check the instruction again, something may be off."
 SUCCESS_TEXT = "Success: the step is done."
 
+TIMER = "floor_duration_timer"
+
 
 @dataclass
 class AlwaysSilent:
@@ -92,7 +94,7 @@ def ego_floors(median_duration_s: float) -> dict[str, AssistantFactory]:
         "floor_silent": AlwaysSilent,
         "floor_always_speak": AlwaysSpeak,
         "floor_alert_every_10s": AlertEvery,
-        "floor_duration_timer": lambda: DurationTimer(median_duration_s),
+        TIMER: lambda: DurationTimer(median_duration_s),
     }
 
 

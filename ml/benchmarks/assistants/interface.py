@@ -7,10 +7,14 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ml.vocabulary import Status
+from ml.vocabulary import MessageKind, Status
 
 Frames = NDArray[np.uint8]  # [k, height, width, 3]
 Times = NDArray[np.float64]  # [k] seconds on the recording's time line, ascending
+
+
+SAID_KINDS = (MessageKind.FEEDBACK, MessageKind.SUCCESS, MessageKind.CLARIFICATION)
+"""What an assistant may say on EGO-MC-Bench; clarifications, answers to the person, are scored only where the option asks for it."""
 
 
 class LookAheadError(RuntimeError):
@@ -22,7 +26,7 @@ class Utterance:
     """What an assistant says: ``t_s`` is the time of the decision, ``score`` its probability, if it has one."""
 
     t_s: float
-    kind: Literal["feedback", "success"]
+    kind: Literal["feedback", "success", "clarification"]
     text: str
     score: float | None = None
 

@@ -121,12 +121,23 @@ def passes(sample: CorrectSample, options: CookOptions) -> bool:
     return passed == len(sample.claims)
 
 
+def is_readable(sample: MistakeSample | CorrectSample, options: CookOptions) -> bool:
+    """Whether every judgement that decides about the sample could be read; under the gate a type decides only where it was found."""
+    if isinstance(sample, CorrectSample):
+        return all(claim is not None for claim in sample.claims)
+    if sample.found is None:
+        return False
+    decides_type = sample.found or not options.is_gated
+    decides_observation = decides_type and (bool(sample.type_right) or not options.is_gated)
+    return not (decides_type and sample.type_right is None) and not (decides_observation and sample.observation_right is None)
+
+
 def score_cook_mre(mistakes: Sequence[MistakeSample], correct: Sequence[CorrectSample], options: CookOptions) -> CookScores:
     """TypeAcc, CorrAcc, FullPass and the F1 of both classes; mistake is the positive class."""
     unparsable = sum(s.found is None for s in mistakes) + sum(any(c is None for c in s.claims) for s in correct)
     if options.unparsable is Unparsable.EXCLUDE:
-        mistakes = [s for s in mistakes if s.found is not None]
-        correct = [s for s in correct if all(c is not None for c in s.claims)]
+        mistakes = [s for s in mistakes if is_readable(s, options)]
+        correct = [s for s in correct if is_readable(s, options)]
     found = [bool(s.found) for s in mistakes]
     typed = [bool(s.type_right) and (r or not options.is_gated) for s, r in zip(mistakes, found, strict=True)]
     explained = [bool(s.observation_right) and (t or not options.is_gated) for s, t in zip(mistakes, typed, strict=True)]

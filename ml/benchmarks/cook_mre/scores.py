@@ -1,6 +1,7 @@
 """The ``scores`` rows of Cook-MRE: all, per element and level of difficulty, kinds of failure. The formulas are in ``metrics``."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from ml.benchmarks.cook_mre.metrics import (
     Difficulty,
     MistakeSample,
     Unparsable,
+    is_readable,
     passes,
     score_cook_mre,
 )
@@ -62,9 +64,10 @@ def score_cook(
     for measure in (*everywhere, *f1_measures(options, undefined=float("nan"))):
         rows.append(whole.mean_row(measure, ALL, _failures(samples, judgement), is_void=is_void))
     for group, members in _groups(samples, options).items():
-        if members:
-            own = Resampled(_sums(members, judgement, options, names)[1], options.bootstrap, weights)
-            rows += [own.row(measure, group, _failures(members, judgement), is_void=is_void) for measure in everywhere]
+        own = Resampled(_sums(members, judgement, options, names)[1], options.bootstrap, weights)
+        failures = _failures(members, judgement)
+        for measure in everywhere:
+            rows += [take(measure, group, failures, is_void=is_void) for take in (own.row, own.mean_row)]
     if judgement.failures:
         for kind, column in FAILURE_COLUMNS.items():
             for name, bottom in (("failure_share", FAILED), ("failure_share_of_mistakes", MISTAKES)):
@@ -141,20 +144,27 @@ def _sums(
     sums = np.zeros((len(names), WIDTH))
     for sample in members:
         row = sums[place[cluster_of[sample.sample_id]]]
-        row[:FAILED] += _sample_counts(judgement.samples[sample.sample_id], options)
+        row[:FAILED] += _sample_counts(_asked(judgement.samples[sample.sample_id], judgement), options)
         kind = judgement.failures.get(sample.sample_id)
         if kind is not None:
             row[[FAILED, FAILURE_COLUMNS[kind]]] += 1
     return names, sums
 
 
+def _asked(sample: MistakeSample | CorrectSample, judgement: Judgement) -> MistakeSample | CorrectSample:
+    """The sample without the open questions of types and observations that nobody asked: they are not reported, and exclude nothing."""
+    if judgement.has_judge or isinstance(sample, CorrectSample):
+        return sample
+    return replace(sample, type_right=False, observation_right=False)
+
+
 def _sample_counts(sample: MistakeSample | CorrectSample, options: CookOptions) -> tuple[float, ...]:
     """TP to SAMPLES of one sample."""
     if isinstance(sample, MistakeSample):
         scores = score_cook_mre([sample], [], options)
-        counted = float(sample.found is not None or options.unparsable is Unparsable.WRONG)
+        counted = float(options.unparsable is Unparsable.WRONG or is_readable(sample, options))
         full = scores.full_pass or 0.0
         return (scores.tp, 0.0, scores.fn, 0.0, scores.type_acc or 0.0, scores.corr_acc or 0.0, full, counted, counted)
     scores = score_cook_mre([], [sample], options)
-    counted = float(options.unparsable is Unparsable.WRONG or all(claim is not None for claim in sample.claims))
+    counted = float(options.unparsable is Unparsable.WRONG or is_readable(sample, options))
     return (0.0, scores.fp, 0.0, scores.tn, 0.0, 0.0, counted * passes(sample, options), 0.0, counted)

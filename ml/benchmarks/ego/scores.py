@@ -76,10 +76,10 @@ def score_ego(
 
     Metrics are pooled over the corpus and ``<metric>_per_recording`` is the mean over recordings; with ``options.average`` per recording
     the mean of P, R, F1 and IC-Acc has the plain name and the other is ``<metric>_pooled``. ``<metric>_3s`` uses the narrow window.
-    Group ``all``, or a mistake type: recall over references of the type, precision over messages in steps of the type. Intervals are
-    bootstrapped over recordings. A unit without a good run counts as silence and in ``n_missing``, one of which an answer came but could
-    not be read in ``n_unparsable``; if no unit has a good run, values are null. ``fluency`` adds ``bertscore``;
-    ``made_with`` are dataclasses that name it and enter the options hash.
+    Group ``all``, or a mistake type: recall over references of the type, precision over messages in steps of the type; there the mean is
+    over the recordings in which the metric is defined. Intervals are bootstrapped over recordings. A unit without a good run counts as
+    silence and in ``n_missing``, one of which an answer came but could not be read in ``n_unparsable``; if no unit has a good run, values
+    are null. ``fluency`` adds ``bertscore``; ``made_with`` are dataclasses that name it and enter the options hash.
     Source: EGO-MC-Bench section 5 and appendix F; readings of open points in ``EgoOptions``.
     """
     parts = []
@@ -133,12 +133,17 @@ def _score_run(
                 own = Resampled(selected.per_recording(recordings), options.bootstrap, weights)
                 lost = _failures([unit for unit in units if unit.mistake_type == mistake_type])
                 for measure in with_undefined(PER_TYPE, options.zero_division):
-                    rows.append(own.row(measure, mistake_type.value, lost, name=f"{measure.name}{suffix}", is_void=is_void))
+                    is_mean = by_recording and measure.name in {one.name for one in averaged}
+                    pooled = f"{measure.name}_pooled{suffix}" if is_mean else f"{measure.name}{suffix}"
+                    mean = f"{measure.name}{suffix}" if is_mean else f"{measure.name}_per_recording{suffix}"
+                    rows.append(own.row(measure, mistake_type.value, lost, name=pooled, is_void=is_void))
+                    rows.append(own.mean_row(replace(measure, undefined=None), mistake_type.value, lost, name=mean, is_void=is_void))
     if options.clarifications:
         others = scored_units(steps, messages, run, protocol, options, MessageKind.CLARIFICATION)
         own = Resampled(count_units(others, options, None).per_recording(recordings), options.bootstrap, weights)
         for measure in with_undefined((PRECISION, RECALL, F1), options.zero_division):
             rows.append(own.row(measure, MessageKind.CLARIFICATION.value, _failures(others)))
+            rows.append(own.mean_row(replace(measure, undefined=None), MessageKind.CLARIFICATION.value, _failures(others)))
     return rows
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ml.benchmarks.guideme.options import SameSecond
-from ml.benchmarks.guideme.scores import GuidanceVideo
+from ml.benchmarks.guideme.scores import CATEGORIES, GuidanceVideo
 from ml.benchmarks.guideme.timeline import Instant, is_silence, place_references
 from ml.errors import InputError
 from ml.sources.reading import LATEST_S, read_json_list
+
+_CATEGORY_REMEDY = f"Allowed: {', '.join(CATEGORIES)}, or leave it out"
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,11 @@ def _turn(raw: Any, path: Path, record: str) -> Turn:
         raise InputError(f"{t_s!r} is no time in seconds", file=path, record=record, field="timestamp")
     category = raw.get("category")
     if category is not None and not isinstance(category, str):
-        raise InputError(f"{category!r} is no category", file=path, record=record, field="category")
+        raise InputError(f"{category!r} is no category", file=path, record=record, field="category", remedy=_CATEGORY_REMEDY)
+    if category is not None:
+        category = category.strip().lower() or None
+        if category is not None and category not in CATEGORIES:
+            raise InputError(f"{category!r} is no category", file=path, record=record, field="category", remedy=_CATEGORY_REMEDY)
     return Turn(float(t_s), raw["from"], raw["value"], category)
 
 

@@ -54,10 +54,11 @@ def silent_candidates(anchors_s: Sequence[float], min_gap_s: float = 5.0) -> lis
 
 def anchor_grid(anchors_s: Sequence[float], seed: int, min_gap_s: float = 5.0) -> AnchorGrid:
     """Each answer and as many silent instants, drawn without replacement with ``seed``; fewer where there are fewer candidates."""
+    seconds = sorted({float(int(t)) for t in anchors_s})
     candidates = silent_candidates(anchors_s, min_gap_s)
-    count = min(len(anchors_s), len(candidates))
+    count = min(len(seconds), len(candidates))
     drawn = np.random.default_rng(seed).choice(candidates, size=count, replace=False) if count else np.zeros(0)
-    return AnchorGrid(tuple(sorted(float(t) for t in anchors_s)), tuple(sorted(float(t) for t in drawn)), len(candidates))
+    return AnchorGrid(tuple(seconds), tuple(sorted(float(t) for t in drawn)), len(candidates))
 
 
 def grid_of(item: GuideMeItem, variant: GuideMeVariant) -> tuple[float, ...]:
@@ -71,8 +72,7 @@ def grid_of(item: GuideMeItem, variant: GuideMeVariant) -> tuple[float, ...]:
         return ()
     seed = int(sha256(f"{variant.seed}/{item.video_id}".encode()).hexdigest()[:12], 16)
     if not variant.is_dense:
-        anchors = sorted({float(int(t)) for t in answers})
-        drawn = anchor_grid(anchors, seed)
+        drawn = anchor_grid(sorted(answers), seed)
         return tuple(sorted({*drawn.anchors_s, *drawn.silent_s}))
     tail = tail_seconds(np.random.default_rng(seed))
     duration_s = item.duration_s if item.duration_s is not None else max(answers) + tail

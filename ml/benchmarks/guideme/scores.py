@@ -1,7 +1,7 @@
 """The ``scores`` rows of GuideMe: soft matching, behaviour, judged quality, with intervals over videos and per category."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -55,7 +55,8 @@ def score_guideme(
     """``scores`` of one run. Soft values and hard ones are 0..1, behaviour rates, Score and Score_m 0..100.
 
     ``soft_*`` is averaged by ``options.soft.average``; the other average stands beside it as ``_pooled`` or ``_per_recording``.
-    Groups: all, and the category of the reference (pooled; there NR and PC add up to 100). Without ``judge`` neither Score nor Score_m
+    Groups: all, and the category of the reference (pooled, and the mean over the videos where it is defined; there NR and PC add up to
+    100). Without ``judge`` neither Score nor Score_m
     is given; ``made_with`` are dataclasses that name judge and encoder and enter the options hash. If every instant failed, values are
     null.
     """
@@ -81,7 +82,9 @@ def score_guideme(
         group = Resampled(own, options.bootstrap, weights)
         for measure in (*_POOLED_SOFT, _rate("nr", NR, (NR, PC)), _rate("pc", PC, (NR, PC)), *((_SCORE, SCORE_M) if is_judged else ())):
             name = measure.name.removesuffix("_pooled")
-            rows.append(group.row(measure, category, _failures(own, measure), name=name, is_void=is_void))
+            failures = _failures(own, measure)
+            rows.append(group.row(measure, category, failures, name=name, is_void=is_void))
+            rows.append(group.mean_row(replace(measure, undefined=None), category, failures, name=f"{name}_per_recording", is_void=is_void))
     hashed = options_hash(options, *made_with)
     common: Row = {"experiment": experiment, "protocol": protocol, "options_hash": hashed}
     return SCORES.check(SCORES.rows([{**common, **row} for row in rows]))

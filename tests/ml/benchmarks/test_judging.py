@@ -19,6 +19,7 @@ from ml.vocabulary import Status
         ('{"score": 4}', 5, 0.8),
         ("0", 5, 0.0),
         ("**5**", 5, 1.0),
+        ("On a scale of 0 to 5, I give it a 4", 5, 0.8),
     ],
 )
 def test_grades_that_can_be_read(text, scale, share):
@@ -27,7 +28,23 @@ def test_grades_that_can_be_read(text, scale, share):
 
 @pytest.mark.parametrize(
     "text",
-    ["90", "NaN", "I cannot evaluate this.", "6/5", "-1", "4 or 5", "There are 5 reasons for a 9", "", '{"score": NaN}', "inf", "3/0"],
+    [
+        "90",
+        "NaN",
+        "I cannot evaluate this.",
+        "6/5",
+        "-1",
+        "4 or 5",
+        "There are 5 reasons for a 9",
+        "",
+        '{"score": NaN}',
+        "inf",
+        "3/0",
+        "3-4",
+        "Score: 3-4",
+        "3–4/5",
+        "3 to 4",
+    ],
 )
 def test_what_is_no_grade_is_invalid_and_not_clipped(text):
     parsed = read_grade(text, 5)

@@ -78,6 +78,69 @@ def test_notes_say_what_a_reader_of_the_figures_must_know(tmp_path, tools):
     assert any("soft.missing=silent" in note and "behavior.judge_failure=exclude" in note for note in result.notes)
 
 
+def test_what_values_depend_on_beside_options_is_in_the_hash(tmp_path, tools):
+    benchmark, good, _ = ego_files(tmp_path)
+
+    def timer(**known):
+        return value(score_files(good, benchmark, tools=tools, **known), "ic_acc", experiment="floor_duration_timer")["options_hash"]
+
+    hashes = [timer(), timer(median_step_s=5.0), timer(median_step_s=5.0)]
+    assert hashes[0] != hashes[1] == hashes[2]
+    annotation, answers, _ = guideme_files(tmp_path)
+    spoken = write_json(
+        tmp_path / "spoken.json", [row for row in json.loads(answers.read_text()) if row["prediction"] not in (None, "Silent")]
+    )
+    runs = [score_files(spoken, annotation, protocol="dense", tools=tools, floors=False, absent_is_silence=flag) for flag in (False, True)]
+    assert runs[0].own_scores["options_hash"][0] != runs[1].own_scores["options_hash"][0]
+    assert "The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence." in runs[0].notes
+    assert "Instants that the file lacks are taken for silence." in runs[1].notes
+    assert runs[1].page.options["instants.rule"] == "rows_else_silence"
+
+
+def test_silent_with_a_full_stop_is_told_under_the_official_profile(tmp_path, tools):
+    annotation, answers, _ = guideme_files(tmp_path)
+    dotted = [
+        {**row, "prediction": (row["prediction"] or "Silent").replace("Silent", "Silent.")} for row in json.loads(answers.read_text())
+    ]
+    file = write_json(tmp_path / "dotted.json", dotted)
+    official, lenient = (score_files(file, annotation, profile=one, tools=tools, floors=False).notes for one in ("official", "development"))
+    assert any("answers are the word Silent with punctuation: talk" in note for note in official)
+    assert not any("punctuation" in note or "--absent-is-silence" in note for note in lenient)
+
+
+def test_every_group_has_pooled_values_and_means_over_recordings(tmp_path, tools):
+    for files, family in ((ego_files, "technique"), (guideme_files, "instruction"), (cook_files, "verb")):
+        folder = tmp_path / family
+        folder.mkdir()
+        benchmark, good, _ = files(folder)
+        own = score_files(good, benchmark, tools=tools, floors=False).own_scores.filter(pl.col("group") == family)
+        names = set(own["metric"])
+        assert names
+        single = {name for name in names if "_per_recording" not in name}
+        assert all(f"{name.removesuffix('_3s')}_per_recording{'_3s' if name.endswith('_3s') else ''}" in names for name in single)
+
+
+def test_clarifications_are_a_category_of_their_own_where_asked_for(tmp_path, tools):
+    types = ["instruction", "clarification_by_user", "feedback_action_aligned_success", "feedback_finish_all"]
+    timeline = {
+        "video_id": "a",
+        "output_texts": ["Stir", "Yes, the big pan.", "Good", "Done"],
+        "output_timestamps": [0.0, 10.0, 20.0, 20.0],
+    }
+    pl.DataFrame([{**timeline, "output_types": types}]).write_parquet(tmp_path / "t.parquet")
+    rows = [
+        {"recording_id": "a", "t_s": t_s, "kind": kind, "text": "Take the big one."}
+        for t_s, kind in ((11.0, "clarification"), (15.0, "feedback"))
+    ]
+    file = write_json(tmp_path / "run.json", rows)
+    plain = score_files(file, tmp_path / "t.parquet", tools=tools, floors=False)
+    assert value(plain, "mistake_fp")["value"] == 1.0  # the answer to the person is none
+    assert "clarification" not in set(plain.scores["group"])
+    asked = score_files(file, tmp_path / "t.parquet", settings=["clarifications=true"], tools=tools, floors=False)
+    assert value(asked, "mistake_f1", "clarification")["value"] == 1.0
+    assert value(asked, "mistake_fp")["value"] == 1.0
+
+
 def test_guideme_files(tmp_path, tools):
     benchmark, good, _ = guideme_files(tmp_path)
     result = score_files(good, benchmark, tools=tools)

@@ -11,6 +11,7 @@ from ml.benchmarks.cook_mre.metrics import (
     HintCounting,
     MistakeSample,
     Unparsable,
+    is_readable,
     score_cook_mre,
 )
 
@@ -55,3 +56,15 @@ def test_unparsable_answers_are_counted():
     wrong, excluded = (score_cook_mre(*samples, CookOptions(unparsable=rule)) for rule in Unparsable)
     assert (wrong.unparsable, wrong.n, wrong.tp, wrong.fn, wrong.fp, wrong.tn) == (2, 4, 1, 1, 1, 1)
     assert (excluded.unparsable, excluded.n, excluded.full_pass) == (2, 2, 1.0)
+
+
+def test_excluding_what_is_unreadable_means_judgements_too():
+    options = CookOptions(unparsable=Unparsable.EXCLUDE)
+    read, failed = MistakeSample(True, True, True), MistakeSample(True, None, None)
+    missed, half = MistakeSample(False, None, None), MistakeSample(True, True, None)
+    assert [is_readable(one, options) for one in (read, failed, missed, half)] == [True, False, True, False]
+    scores = score_cook_mre([read, failed], [], options)
+    assert (scores.type_acc, scores.n) == (1.0, 1)
+    assert score_cook_mre([read, missed], [], options).type_acc == 0.5  # under the gate a missed mistake needs no further judgement
+    ungated = CookOptions(unparsable=Unparsable.EXCLUDE, is_gated=False)
+    assert not is_readable(missed, ungated)

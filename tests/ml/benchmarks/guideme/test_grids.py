@@ -38,6 +38,14 @@ def test_silent_anchors_are_balanced_far_from_answers_and_between_two(answers, s
     assert len(silent) == min(len(answers), len(eligible))
 
 
+def test_silent_anchors_keep_away_from_answers_between_two_seconds():
+    answers = [5.9, 12.9, 22.95, 40.5]
+    for seed in range(20):
+        silent = set(grid_of(item(answers), anchor(seed))) - {5.0, 12.0, 22.0, 40.0}
+        assert silent
+        assert all(abs(t - answer) >= 5 for t in silent for answer in answers)
+
+
 def test_the_seed_is_all_that_the_silent_instants_depend_on():
     answers = [5, 60, 200, 320]
     first = grid_of(item(answers), anchor())
