@@ -240,7 +240,7 @@ class Run:
         """Sums per recording, for comparing the run with another."""
         match self.options:
             case EgoOptions() as ego:
-                return tally_ego(*self._ego_tables, self.predictions, ego)
+                return tally_ego(*self._ego_tables, self.predictions, ego, self.tools.bertscore)
             case GuideMeOptions() as guideme:
                 return tally_guideme(self.videos, self.tools.encoder.encode, guideme, self._quality)
             case CookOptions() as cook:

@@ -98,6 +98,15 @@ def read_json_lines(path: Path) -> Iterator[tuple[Any, str]]:
             yield parse_json(line, path, f"line {number}"), f"line {number}"
 
 
+def _place_of(constant: str, text: str, with_line: bool) -> str:
+    """Where the first value of that name stands; JSON's reader does not tell. Names in keys and texts are passed over."""
+    value = re.search(rf"(?<=[:\[,\s]){re.escape(constant)}(?=[\s,\]}}]|$)", text)
+    if value is None:
+        return ""
+    line, column = text.count("\n", 0, value.start()) + 1, value.start() - text.rfind("\n", 0, value.start())
+    return f" at line {line}, column {column}" if with_line else f" at column {column}"
+
+
 def parse_json(text: str, path: Path, record: str | None = None) -> Any:
     """Value of a JSON text that stands in ``path``.
 
@@ -114,7 +123,8 @@ def parse_json(text: str, path: Path, record: str | None = None) -> Any:
         return value
 
     def refuse(constant: str) -> NoReturn:
-        raise InputError(f"{constant} is not a JSON number", file=path, record=record, remedy="Write null where there is no value")
+        told = f"{constant} is not a JSON number{_place_of(constant, text, record is None)}"
+        raise InputError(told, file=path, record=record, remedy="Write null where there is no value")
 
     try:
         value = json.loads(text, object_pairs_hook=once, parse_constant=refuse)

@@ -91,13 +91,18 @@ def score_ego(
 
 
 def tally_ego(
-    benchmark_steps: pl.DataFrame, benchmark_messages: pl.DataFrame, predictions: pl.DataFrame, options: EgoOptions = REPORTED
+    benchmark_steps: pl.DataFrame,
+    benchmark_messages: pl.DataFrame,
+    predictions: pl.DataFrame,
+    options: EgoOptions = REPORTED,
+    fluency: FluencyScorer | None = None,
 ) -> Tally:
-    """Sums per recording of one run, for comparing it with another."""
+    """Sums per recording of one run, for comparing it with another; ``fluency`` adds ``bertscore``."""
     units = scored_units(benchmark_steps, benchmark_messages, predictions, str(predictions["protocol"][0]), options)
     recordings = sorted({unit.mistakes.recording_id for unit in units})
-    sums = count_units(units, options).per_recording(recordings)
-    return Tally(tuple(recordings), sums, with_undefined(COMPARED, options.zero_division))
+    sums = count_units(units, options, fluency).per_recording(recordings)
+    compared = (*COMPARED, *((FLUENCY,) if fluency else ()))
+    return Tally(tuple(recordings), sums, with_undefined(compared, options.zero_division))
 
 
 def _score_run(

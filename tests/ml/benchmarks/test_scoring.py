@@ -242,6 +242,9 @@ def test_bertscore_from_a_local_model_is_part_of_the_result(tmp_path, tools):
     floor = value(perfect, "bertscore", experiment="floor_always_speak")
     assert floor["value"] < 0.9
     assert floor["options_hash"] == value(perfect, "bertscore")["options_hash"]
+    measured = replace(tools, bertscore=BertScore(BertScoreOptions(folder)))
+    compared = compare_files(good, weak, read_benchmark(benchmark), default_options(Family.EGO), measured).table
+    assert compared.row(by_predicate=pl.col("metric") == "bertscore", named=True)["difference"] > 0
 
 
 @pytest.mark.parametrize("family", list(Family))
