@@ -9,7 +9,6 @@ The rules stand with the families; this module puts readers, scorers, floors and
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,20 +29,19 @@ from ml.benchmarks.families import Family, Hints, parse_protocol
 from ml.benchmarks.floor_scores import TimerKnows, cook_floor_scores, ego_floor_scores, guideme_floor_scores
 from ml.benchmarks.guideme import pages as guideme_pages
 from ml.benchmarks.guideme.data import guidance_videos, items_from_tables
-from ml.benchmarks.guideme.options import PROFILES, GuideMeOptions, SilenceRule
+from ml.benchmarks.guideme.options import PROFILES, GuideMeOptions, Instants
 from ml.benchmarks.guideme.scores import GuidanceVideo, score_guideme, tally_guideme
-from ml.benchmarks.guideme.timeline import is_silence
 from ml.benchmarks.judging import CRITERIA_HASH, GRADE_HASH, JudgedBy, QualityJudge
+from ml.benchmarks.notes import notes_on
 from ml.benchmarks.options import flat, with_options
 from ml.benchmarks.readers import read_predictions
-from ml.benchmarks.report import Chart, ReportPage, SampleTable, failure_line, html, terminal_table, write_report
+from ml.benchmarks.report import Chart, ReportPage, SampleTable, html, terminal_table, write_report
 from ml.benchmarks.running import check_run
 from ml.benchmarks.similarity import BertScore, BertScoreIdentity
 from ml.benchmarks.tally import ALL, Tally
-from ml.embeddings.encoder import EMBEDDED_NAME, TextEncoder
+from ml.embeddings.encoder import TextEncoder
 from ml.errors import InputError
 from ml.tables.store import TableStore
-from ml.vocabulary import Status
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,14 +56,6 @@ class EmbeddedBy:
     """What embedded the texts."""
 
     model: str
-
-
-class Instants(StrEnum):
-    """Which instants of a GuideMe run are scored: the protocol's grid, or those of a file's rows, the others silent or missing."""
-
-    GRID = "grid"
-    ROWS = "rows"
-    ROWS_ELSE_SILENCE = "rows_else_silence"
 
 
 @dataclass(frozen=True)
@@ -342,7 +332,7 @@ def score_files(
     if floors:
         say("floors")
         parts.append(run.floor_scores(median_step_s))
-    notes = _notes(run, parts[0])
+    notes = notes_on(run, parts[0], default_options(data.family))
     if floors and data.family is Family.EGO and median_step_s is None:
         notes = (*notes, f"{TIMER} knows the median step of this very benchmark, as there are no training steps.")
     return Scored(run, pl.concat(parts), notes, timelines)
@@ -359,58 +349,4 @@ def scored_run(run: Run, *, floors: bool = True, median_step_s: float | None = N
     """A run that is in canonical tables, with its floors."""
     own = run.scores()
     parts = [own, run.floor_scores(median_step_s)] if floors else [own]
-    return Scored(run, pl.concat(parts), _notes(run, own), timelines)
-
-
-def _balance(run: Run) -> list[str]:
-    """Whether an anchor run has as many silent instants as references."""
-    if parse_protocol(run.protocol).feed != "anchor":
-        return []
-    counts = [(sum(not is_silence(x.reference) for x in video.instants), len(video.instants)) for video in run.videos]
-    short = sum(instants < 2 * references for references, instants in counts)
-    references, instants = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
-    if not short:
-        return []
-    silent = instants - references
-    return [f"Instants: {references} with a reference, {silent} silent; {short} videos have fewer silent ones than references."]
-
-
-def _silence(run: Run) -> list[str]:
-    """What counts as silence here, where that may not be what was meant."""
-    rule = run.options.soft.silence if isinstance(run.options, GuideMeOptions) else SilenceRule.OFFICIAL
-    said = run.predictions.filter(pl.col("status") == Status.OK)["said"].drop_nulls().to_list()
-    nearly = sum(is_silence(text, SilenceRule.LENIENT) and not is_silence(text, rule) for text in said)
-    if nearly:
-        return [
-            f"{nearly} of {len(said)} answers are the word Silent with punctuation: talk, as the released scorer takes them. "
-            "`--profile development` takes them for silence."
-        ]
-    if run.instants is Instants.ROWS_ELSE_SILENCE:
-        return ["Instants that the file lacks are taken for silence."]
-    if run.instants is Instants.ROWS and said and not any(is_silence(text, rule) for text in said):
-        return ["The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence."]
-    return []
-
-
-def _notes(run: Run, scores: pl.DataFrame) -> tuple[str, ...]:
-    """What a reader of the figures must know."""
-    notes = [failure_line(scores, run.data.family)]
-    if run.data.family is Family.EGO and (absent := set(run.data.recordings) - set(run.predictions["recording_id"])):
-        notes.append(f"Recordings without any prediction: {len(absent)} of {len(run.data.recordings)}.")
-    reported = flat(default_options(run.data.family))
-    other = [f"{name}={value}" for name, value in flat(run.options).items() if value != reported[name]]
-    if other:
-        notes.append(f"Scorer options other than the reported ones: {', '.join(other)}.")
-    if run.data.family is Family.GUIDEME:
-        notes += _balance(run)
-        if run.tools.encoder.name.startswith(EMBEDDED_NAME):
-            notes.append(
-                "Texts are embedded by all-MiniLM-L6-v2, the paper's by all-mpnet-base-v2: soft values are not comparable with it."
-            )
-        notes += _silence(run)
-    judged = run.judged_by
-    if judged is not None and judged.model == "rules":
-        notes.append("Judged by rules on words, which measure less than a language model: not comparable with the paper.")
-    if judged is None and run.data.family is not Family.EGO:
-        notes.append("Without a judge: values that need one are left out.")
-    return tuple(notes)
+    return Scored(run, pl.concat(parts), notes_on(run, own, default_options(run.data.family)), timelines)

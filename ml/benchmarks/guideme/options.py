@@ -64,6 +64,14 @@ class WithoutReferences(StrEnum):
     LEAVE_OUT = "leave_out"
 
 
+class Instants(StrEnum):
+    """Which instants of a GuideMe run are scored: the protocol's grid, or those of a file's rows, the others silent or missing."""
+
+    GRID = "grid"
+    ROWS = "rows"
+    ROWS_ELSE_SILENCE = "rows_else_silence"
+
+
 @dataclass(frozen=True)
 class SoftOptions:
     """Temporal-semantic matching. ``talk_silent_cost`` None embeds the word "Silent" instead of a fixed cost.
