@@ -35,7 +35,7 @@ class BenchmarkRun:
     protocol: BenchmarkProtocol
     store: TableStore
     progress: Progress
-    journal: "RunJournal | None" = None
+    journal: "RunJournal"
 
     @property
     def partition(self) -> str:
@@ -44,6 +44,10 @@ class BenchmarkRun:
     @property
     def named(self) -> dict[str, Any]:
         return {"experiment": self.experiment, "protocol": self.protocol.name}
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        return {"journal": self.journal, "progress": self.progress}
 
     def data(self, table: str) -> pl.DataFrame:
         """The benchmark's rows of one of its tables. Raises ``InputError`` where the benchmark is absent."""
@@ -75,74 +79,58 @@ class Assistants(dg.ConfigurableResource):
         ``assistant`` is one that the settings do not hold. Raises ``InputError`` for an unknown experiment, an absent benchmark, a run of
         which every item failed, inputs that changed meanwhile, and where the model cannot be asked at all.
         """
-        from ml.benchmarks.running import RunJournal
-
-        asked = assistant or PlatformSettings().values.assistants.get(experiment)
-        if asked is None:
-            return self._predict(experiment, protocol, store, progress, made_from, None, None)
-        path = Path(self.data) / "runs" / f"{file_stem(f'{experiment}/{protocol}')}.jsonl"
-        with only_one(path.with_suffix(".lock"), f"running {experiment} under {protocol}"):
-            return self._predict(experiment, protocol, store, progress, made_from, asked, RunJournal(path, fingerprint(made_from())))
-
-    def _predict(
-        self,
-        experiment: str,
-        protocol: str,
-        store: TableStore,
-        progress: Progress,
-        made_from: Callable[[], str],
-        asked: Assistant | None,
-        journal: "RunJournal | None",
-    ) -> dict[str, float | int | str | None]:
         from ml.benchmarks.running import AssistantUnusableError, check_run
 
+        asked = assistant or PlatformSettings().values.assistants.get(experiment)
         chosen = parse_protocol(protocol)
-        run = BenchmarkRun(experiment, chosen, store, progress, journal)
-        began_from = made_from()
-        usage: dict[str, float | int | str | None] = {}
-        if asked is not None:
-            with opened(asked, Path(self.data)) as model:
-                try:
-                    frame = self._asked(run, model)
-                except AssistantUnusableError as error:
-                    raise InputError(str(error), record=experiment, remedy="Run again: what is finished is kept") from error
-                usage = model.usage()
-        else:
-            frame = self._own(run)
-        check_run(frame)
-        if made_from() != began_from:
-            raise InputError(
-                "the benchmark, the model or a video changed during the run, so nothing is written",
-                record=run.partition,
-                remedy="Run again",
-            )
-        store.write(chosen.table, frame, run.partition, made_from=began_from)
-        if journal is not None:
+        _check_taking_part(experiment, chosen, asked)
+        with only_one(self._kept(experiment, protocol, "lock"), f"running {experiment} under {protocol}"):
+            began_from = made_from()
+            journal = self.journal(experiment, protocol, began_from)
+            run = BenchmarkRun(experiment, chosen, store, progress, journal)
+            usage: dict[str, float | int | str | None] = {}
+            if asked is not None:
+                with opened(asked, Path(self.data)) as model:
+                    try:
+                        frame = _ask(run, model)
+                    except AssistantUnusableError as error:
+                        raise InputError(str(error), record=experiment, remedy="Run again: what is finished is kept") from error
+                    usage = model.usage()
+            else:
+                frame = _floor(run) if experiment in FLOORS else self._streaming(run)
+            check_run(frame)
+            if made_from() != began_from:
+                raise InputError(
+                    "the benchmark, the model or a video changed during the run, so nothing is written",
+                    record=run.partition,
+                    remedy="Run again",
+                )
+            store.write(chosen.table, frame, run.partition, made_from=began_from)
             journal.remove()
         return usage
 
-    def _own(self, run: BenchmarkRun) -> pl.DataFrame:
-        """Floors and streaming checkpoints."""
-        if run.experiment in FLOORS:
-            if run.protocol.family not in FLOORS[run.experiment]:
-                raise _not_for(run)
-            return _floor(run)
-        if run.experiment != UNTUNED and run.experiment not in PlatformSettings().values.experiments:
-            raise InputError(f"no experiment {run.experiment!r}", field="benchmarks.experiments", remedy="Declare it in the settings")
-        if run.protocol.family not in CHECKPOINT_FAMILIES:
-            raise _not_for(run)
-        return self._streaming(run)
+    def journal(self, experiment: str, protocol: str, made_from: str) -> "RunJournal":
+        """Finished units of a killed run. A checkpoint that was tuned anew on the same inputs has other weights, so none of them."""
+        from ml.benchmarks.running import RunJournal
+        from ml.streaming.checkpoint_files import sealed_files
+
+        weights = sealed_files(Checkpoints(data=self.data).folder(experiment))
+        return RunJournal(self._kept(experiment, protocol, "jsonl"), fingerprint(made_from, weights))
+
+    def _kept(self, experiment: str, protocol: str, suffix: str) -> Path:
+        return Path(self.data) / "runs" / f"{file_stem(f'{experiment}/{protocol}')}.{suffix}"
 
     def _streaming(self, run: BenchmarkRun) -> pl.DataFrame:
         from ml.benchmarks.guideme.data import items_from_tables
         from ml.benchmarks.streaming_guidance import predict_guidance
         from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 
+        speaker, features = self._speaker(run.experiment)
         if run.protocol.family is Family.GUIDEME:
             items = items_from_tables(run.data("benchmark_dialogues"), run.store.read("benchmark_turns", run.protocol.benchmark))
-            return predict_guidance(*self._speaker(run.experiment), items, **run.named, progress=run.progress)
+            return predict_guidance(speaker, features, items, **run.named, **run.kept)
         predict = predict_full_recipe if run.protocol.feed == "full_recipe" else predict_per_step
-        return predict(*self._speaker(run.experiment), run.data("benchmark_steps"), **run.named, progress=run.progress)
+        return predict(speaker, features, run.data("benchmark_steps"), **run.named, **run.kept)
 
     def _speaker(self, experiment: str) -> "tuple[SpeakingModel, FeatureCache]":
         if experiment not in self._speakers:
@@ -150,22 +138,32 @@ class Assistants(dg.ConfigurableResource):
             self._speakers = {experiment: checkpoints.untuned() if experiment == UNTUNED else checkpoints.speaker(experiment)}
         return self._speakers[experiment]
 
-    def _asked(self, run: BenchmarkRun, model: Asked) -> pl.DataFrame:
-        if run.protocol.family not in model.settings.families:
-            raise _not_for(run)
-        match run.protocol.family:
-            case Family.EGO:
-                return _ask_ego(run, model)
-            case Family.GUIDEME:
-                return _ask_guideme(run, model)
-            case Family.COOK_MRE:
-                return _ask_cook(run, model)
+
+def _check_taking_part(experiment: str, protocol: BenchmarkProtocol, asked: Assistant | None) -> None:
+    if asked is not None:
+        families = asked.families
+    elif experiment in FLOORS:
+        families = FLOORS[experiment]
+    elif experiment == UNTUNED or experiment in PlatformSettings().values.experiments:
+        families = CHECKPOINT_FAMILIES
+    else:
+        raise InputError(f"no experiment {experiment!r}", field="benchmarks.experiments", remedy="Declare it in the settings")
+    if protocol.family not in families:
+        raise InputError(
+            f"{experiment} cannot take part in {protocol.family.value} benchmarks",
+            record=f"{experiment}/{protocol.name}",
+            field="protocol",
+        )
 
 
-def _not_for(run: BenchmarkRun) -> InputError:
-    return InputError(
-        f"{run.experiment} cannot take part in {run.protocol.family.value} benchmarks", record=run.partition, field="protocol"
-    )
+def _ask(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
+    match run.protocol.family:
+        case Family.EGO:
+            return _ask_ego(run, model)
+        case Family.GUIDEME:
+            return _ask_guideme(run, model)
+        case Family.COOK_MRE:
+            return _ask_cook(run, model)
 
 
 def _ask_ego(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
@@ -182,8 +180,7 @@ def _ask_ego(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
         **run.named,
         references=messages,
         workers=model.workers,
-        journal=run.journal,
-        progress=run.progress,
+        **run.kept,
     )
 
 
@@ -205,8 +202,7 @@ def _ask_guideme(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
         **run.named,
         pictures=WindowPictures(max_images=chosen.window_images),
         workers=model.workers,
-        journal=run.journal,
-        progress=run.progress,
+        **run.kept,
     )
 
 
@@ -224,8 +220,7 @@ def _ask_cook(run: BenchmarkRun, model: Asked) -> pl.DataFrame:
         **run.named,
         pictures=ClipPictures(rule=FrameRule(chosen.clip_frames), box=chosen.box),
         workers=model.workers,
-        journal=run.journal,
-        progress=run.progress,
+        **run.kept,
     )
 
 
@@ -246,14 +241,14 @@ def _floor(run: BenchmarkRun) -> pl.DataFrame:
     match run.protocol.family:
         case Family.EGO:
             floor = ego_floors(median_step_s(run.store))[run.experiment]
-            return _play(run)(floor, run.data("benchmark_steps"), ticks(), **run.named, progress=run.progress)
+            return _play(run)(floor, run.data("benchmark_steps"), ticks(), **run.named, **run.kept)
         case Family.GUIDEME:
             items = items_from_tables(run.data("benchmark_dialogues"), run.store.read("benchmark_turns", run.protocol.benchmark))
-            return predict_guideme(guideme_floors()[run.experiment], items, ticks(), **run.named, progress=run.progress)
+            return predict_guideme(guideme_floors()[run.experiment], items, ticks(), **run.named, **run.kept)
         case Family.COOK_MRE:
             samples = samples_from_table(run.data("benchmark_clips"))
             answer = cook_floors()[run.experiment]
-            return predict_cook(answer, samples, **run.named, pictures=ClipPictures(box=None), progress=run.progress)
+            return predict_cook(answer, samples, **run.named, pictures=ClipPictures(box=None), **run.kept)
 
 
 def median_step_s(store: TableStore) -> float:

@@ -44,6 +44,8 @@ class RunJournal:
         """The unit is done: on disk for any later process when this returns."""
         with self._lock:
             self.finished[key] = list(rows)
+            if not self.path.exists():
+                self._append({"made_from": self._made_from})
             self._append({"unit": key, "rows": list(rows)})
 
     def remove(self) -> None:
@@ -55,7 +57,6 @@ class RunJournal:
         whole = [_parsed(line) for line in lines[:-1]]
         if not whole or whole[0] is None or whole[0].get("made_from") != self._made_from:
             self.path.unlink(missing_ok=True)
-            self._append({"made_from": self._made_from})
             return
         for entry in whole[1:]:
             if entry is not None and all(row.get("status") == Status.OK for row in entry["rows"]):
@@ -89,6 +90,31 @@ def check_run(predictions: pl.DataFrame, file: Path | None = None) -> None:
         raise InputError(f"all {predictions.height} items failed, the first with: {first['reason']}", file=file, record=record)
 
 
+class Units:
+    """The units of a run as they end: those of the journal are there from the start, and finished ones go into it. For one thread."""
+
+    def __init__(self, keys: Sequence[str], journal: RunJournal | None = None, progress: Progress | None = None) -> None:
+        self._keys, self._journal, self._progress = keys, journal, progress
+        held = journal.finished if journal is not None else {}
+        self._done: dict[str, list[Row]] = {key: held[key] for key in keys if key in held}
+        self.todo = [key for key in keys if key not in self._done]
+        self._tell()
+
+    def finish(self, key: str, rows: Sequence[Row]) -> None:
+        self._done[key] = list(rows)
+        if self._journal is not None:
+            self._journal.keep(key, rows)
+        self._tell()
+
+    def rows(self) -> dict[str, list[Row]]:
+        """Rows of every unit, in the order of the keys. For the end, when all are finished."""
+        return {key: self._done[key] for key in self._keys}
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(len(self._done), len(self._keys))
+
+
 def run_units(
     keys: Sequence[str],
     run_one: Callable[[str], list[Row]],
@@ -101,24 +127,13 @@ def run_units(
 
     ``run_one`` turns its own failures into rows; what it raises ends the run. With ``workers`` above 1 it is called from threads.
     """
-    done: dict[str, list[Row]] = {key: journal.finished[key] for key in keys if journal is not None and key in journal.finished}
-    todo = [key for key in keys if key not in done]
-
-    def finish(key: str, rows: list[Row]) -> None:
-        done[key] = rows
-        if journal is not None:
-            journal.keep(key, rows)
-        if progress is not None:
-            progress(len(done), len(keys))
-
-    if progress is not None:
-        progress(len(done), len(keys))
+    units = Units(keys, journal, progress)
     if workers <= 1:
-        for key in todo:
-            finish(key, run_one(key))
+        for key in units.todo:
+            units.finish(key, run_one(key))
     else:
-        _run_in_threads(todo, run_one, finish, workers)
-    return {key: done[key] for key in keys}
+        _run_in_threads(units.todo, run_one, units.finish, workers)
+    return units.rows()
 
 
 def _run_in_threads(

@@ -6,7 +6,7 @@ context is the video since then, whatever window the protocol gives to models th
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,6 +15,7 @@ from ml.benchmarks.assistants.per_second import SILENT
 from ml.benchmarks.families import GuideMeVariant, History, parse_protocol
 from ml.benchmarks.guideme.conversations import GuideMeItem
 from ml.benchmarks.guideme.grids import grid_of
+from ml.benchmarks.running import Progress, Row, RunJournal, run_units
 from ml.counterfactuals.lexicon.verbs import COOKING_VERBS
 from ml.counterfactuals.rules.parsing import parse, verb_lemma
 from ml.errors import InputError
@@ -26,7 +27,6 @@ from ml.streaming.streams import Utterance
 from ml.tables.declarations.results import GUIDANCE_PREDICTIONS
 from ml.vocabulary import Status
 
-Progress = Callable[[int, int], None]
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _OPENING = re.compile(
     r"""^(?:(?:now|then|next|first|so|please|and|ok|okay|let['’]s|you\ (?:can|should|may|must|need\ to|have\ to)|go\ ahead\ and|
@@ -52,32 +52,42 @@ def predict_guidance(
     *,
     experiment: str,
     protocol: str,
+    journal: RunJournal | None = None,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
     """``guidance_predictions`` of a streaming model; a video that cannot be read gives a failed row per instant.
 
     A message is said at the first instant after it, where that is less than the protocol's interval later; at all others it is silent.
-    Raises ``InputError`` for a protocol of another family.
+    Videos in ``journal`` are not run again, and each goes into it as it ends. Raises ``InputError`` for a protocol of another family.
     """
     variant = parse_protocol(protocol).guideme
     if variant is None:
         raise InputError("this is no GuideMe protocol", record=protocol, field="protocol")
-    rows: list[dict[str, object]] = []
-    for done, item in enumerate(items, start=1):
+    by_id = {item.video_id: item for item in items}
+
+    def run_one(video_id: str) -> list[Row]:
+        item = by_id[video_id]
         ticks = grid_of(item, variant)
-        said, status, reason = [SILENT] * len(ticks), Status.OK, None
         try:
             utterances = _utterances(speaker, features, item, requests_of(item, variant.history, ticks[-1] if ticks else item.start_s))
-            said = [_said_at(now_s, utterances, variant) for now_s in ticks]
         except InputError as error:
-            status, reason = Status.NO_VIDEO if item.video_file is None else Status.BAD_VIDEO, str(error)
-        for index, (tick, text) in enumerate(zip(ticks, said, strict=True)):
-            own = {"t_s": tick, "said": text if status is Status.OK else None, "status": status.value, "reason": reason}
-            place = {"experiment": experiment, "protocol": protocol, "recording_id": item.video_id, "instant_index": index}
-            rows.append({**place, **own})
-        if progress is not None:
-            progress(done, len(items))
+            status = Status.NO_VIDEO if item.video_file is None else Status.BAD_VIDEO
+            return [_row(tick, None, status, str(error)) for tick in ticks]
+        except Exception as error:  # noqa: BLE001  one bad video must not stop the others
+            return [_row(tick, None, Status.ERROR, f"{type(error).__name__}: {error}") for tick in ticks]
+        return [_row(tick, _said_at(tick, utterances, variant)) for tick in ticks]
+
+    made = run_units(list(by_id), run_one, journal=journal, progress=progress)
+    rows = [
+        {"experiment": experiment, "protocol": protocol, "recording_id": video_id, "instant_index": index, **row}
+        for video_id, own in made.items()
+        for index, row in enumerate(own)
+    ]
     return GUIDANCE_PREDICTIONS.check(GUIDANCE_PREDICTIONS.rows(rows))
+
+
+def _row(t_s: float, said: str | None, status: Status = Status.OK, reason: str | None = None) -> Row:
+    return {"t_s": t_s, "said": said, "status": status.value, "reason": reason}
 
 
 def requests_of(item: GuideMeItem, history: History, end_s: float) -> list[Request]:

@@ -4,7 +4,7 @@ A stream's blocks up to its first message depend on no reply, so one forward ove
 written, put in, and the forward is repeated for the streams that go on. Each pass costs one forward; most streams need two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -16,6 +16,7 @@ from ml.streaming.runtime import SpeakingModel
 from ml.streaming.streams import StreamVoice, Utterance
 
 FORWARD_TOKENS = 16_384
+STREAMS_AT_ONCE = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,38 +38,91 @@ class StreamMessages:
 
 @dataclass
 class _Progress:
+    key: str
+    stream: StepStream
     voice: StreamVoice
+    is_over: bool
     replies: dict[int, list[int]] = field(default_factory=dict)
     utterances: list[Utterance] = field(default_factory=list)
     next_block: int = 0
 
 
 def messages_for_steps(speaker: SpeakingModel, streams: Sequence[StepStream]) -> list[StreamMessages]:
-    """Messages of each stream, equal to those of cached streaming over the same features."""
-    states = [_Progress(StreamVoice(speaker.thresholds, speaker.settings)) for _ in streams]
-    active = [index for index, stream in enumerate(streams) if stream.times_s]
-    while active:
-        probabilities = block_probabilities(speaker, [streams[index] for index in active], [states[index].replies for index in active])
-        speaking: list[tuple[int, int, Decision]] = []
-        for index, (speak, feedback) in zip(active, probabilities, strict=True):
-            state, times = states[index], streams[index].times_s
-            for block in range(state.next_block, len(times)):
-                decision = state.voice.consider(times[block][-1], speak[block], feedback[block])
-                if decision is not None:
-                    speaking.append((index, block, decision))
-                    break
-        written = _write_replies(speaker, streams, states, speaking)
-        active = []
-        for (index, block, decision), tokens in zip(speaking, written, strict=True):
-            state, times = states[index], streams[index].times_s
-            utterance = state.voice.say(times[block][-1], decision, parse_reply(speaker.model.decode(tokens)))
-            if utterance is not None:
-                state.utterances.append(utterance)
-            state.replies[block] = [*tokens, speaker.model.tokens.turn_end]
-            state.next_block = block + 1
-            if not state.voice.finished and state.next_block < len(times):
-                active.append(index)
-    return [StreamMessages(state.utterances, state.voice.suppressed) for state in states]
+    """Messages of each stream, equal to those of cached streaming over the same features. Raises what the model raises."""
+    waiting = iter(enumerate(streams))
+
+    def draw() -> tuple[str, StepStream] | None:
+        drawn = next(waiting, None)
+        return None if drawn is None else (str(drawn[0]), drawn[1])
+
+    ended: dict[str, StreamMessages] = {}
+    for key, messages in messages_as_they_end(speaker, draw):
+        if isinstance(messages, Exception):
+            raise messages
+        ended[key] = messages
+    return [ended[str(index)] for index in range(len(streams))]
+
+
+def messages_as_they_end(
+    speaker: SpeakingModel, draw: Callable[[], tuple[str, StepStream] | None], at_once: int = STREAMS_AT_ONCE
+) -> Iterator[tuple[str, StreamMessages | Exception]]:
+    """The streams that ``draw`` hands out under their keys, each with its messages as soon as it is over.
+
+    ``at_once`` streams go side by side: the place of one that is over is drawn anew, so that no pass is a small one. ``draw`` is asked
+    again after a None while streams are under way. Where a pass fails, its streams are begun anew one by one, and a stream that fails
+    alone comes with its error.
+    """
+    active: list[_Progress] = []
+    while True:
+        while len(active) < at_once and (drawn := draw()) is not None:
+            key, stream = drawn
+            active.append(_Progress(key, stream, StreamVoice(speaker.thresholds, speaker.settings), is_over=not stream.times_s))
+        if not active:
+            return
+        failed: Exception | None = None
+        try:
+            _advance(speaker, [state for state in active if not state.is_over])
+        except Exception as error:  # noqa: BLE001  one bad stream must not stop the others
+            failed = error
+        if failed is not None:
+            for state in active:
+                yield state.key, failed if len(active) == 1 else _alone(speaker, state.stream)
+            active = []
+        for state in active:
+            if state.is_over:
+                yield state.key, StreamMessages(state.utterances, state.voice.suppressed)
+        active = [state for state in active if not state.is_over]
+
+
+def _alone(speaker: SpeakingModel, stream: StepStream) -> StreamMessages | Exception:
+    waiting = iter([("", stream)])
+    return next(messages for _, messages in messages_as_they_end(speaker, lambda: next(waiting, None)))
+
+
+def _advance(speaker: SpeakingModel, active: Sequence[_Progress]) -> None:
+    """One pass: every stream to the end of its next message, or to its own end."""
+    if not active:
+        return
+    streams = [state.stream for state in active]
+    probabilities = block_probabilities(speaker, streams, [state.replies for state in active])
+    speaking: list[tuple[_Progress, int, Decision]] = []
+    for state, (speak, feedback) in zip(active, probabilities, strict=True):
+        times = state.stream.times_s
+        state.is_over = True
+        for block in range(state.next_block, len(times)):
+            decision = state.voice.consider(times[block][-1], speak[block], feedback[block])
+            if decision is not None:
+                speaking.append((state, block, decision))
+                break
+    written = _write_replies(speaker, speaking)
+    for (state, block, decision), tokens in zip(speaking, written, strict=True):
+        times = state.stream.times_s
+        utterance = state.voice.say(times[block][-1], decision, parse_reply(speaker.model.decode(tokens)))
+        if utterance is not None:
+            state.utterances.append(utterance)
+        state.replies[block] = [*tokens, speaker.model.tokens.turn_end]
+        state.next_block = block + 1
+        state.is_over = state.voice.finished or state.next_block == len(times)
 
 
 @torch.no_grad()
@@ -102,16 +156,14 @@ def _sequence(speaker: SpeakingModel, stream: StepStream, replies: dict[int, lis
     return sequence
 
 
-def _write_replies(
-    speaker: SpeakingModel, streams: Sequence[StepStream], states: list[_Progress], speaking: list[tuple[int, int, Decision]]
-) -> list[list[int]]:
+def _write_replies(speaker: SpeakingModel, speaking: Sequence[tuple[_Progress, int, Decision]]) -> list[list[int]]:
     """Tokens of each reply, first token given by its decision, without the turn end."""
     prompts, features, firsts = [], [], []
-    for index, block, decision in speaking:
-        sequence = _sequence(speaker, streams[index], states[index].replies, block + 1)
+    for state, block, decision in speaking:
+        sequence = _sequence(speaker, state.stream, state.replies, block + 1)
         firsts.append(speaker.first_token(decision.kind))
         sequence.add_tokens(firsts[-1:])
         prompts.append(sequence)
-        features.append(streams[index].features[: block + 1])
+        features.append(state.stream.features[: block + 1])
     following = continue_greedily(speaker.model, prompts, features, speaker.settings.max_reply_tokens - 1) if prompts else []
     return [[first, *rest] for first, rest in zip(firsts, following, strict=True)]

@@ -38,6 +38,12 @@ def sealed_with(folder: Path) -> str | None:
     return None if found is None or any(not (folder / name).exists() for name in found["files"]) else str(found["made_from"])
 
 
+def sealed_files(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file as it was sealed; empty where there is no seal."""
+    found = _read(folder)
+    return {} if found is None else {str(name): str(sha256) for name, sha256 in sorted(found["files"].items())}
+
+
 def check_seal(folder: Path) -> None:
     """Raise ``InputError`` unless the folder holds a whole checkpoint whose files are those that were sealed."""
     found = _read(folder)

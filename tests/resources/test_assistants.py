@@ -13,8 +13,10 @@ from ml.benchmarks.families import parse_protocol
 from ml.embeddings.encoder import embedded_model_folder
 from ml.errors import InputError
 from ml.settings import load_settings
+from ml.streaming.checkpoint_files import ADAPTER_CONFIG_FILE, ADAPTER_FILE, HEAD_FILE, THRESHOLDS_FILE, seal
 from ml.tables.store import TableStore
 from resources.assistants import Assistants
+from resources.checkpoints import Checkpoints
 from resources.scoring import Scorers
 
 
@@ -286,8 +288,62 @@ def test_an_absent_benchmark_and_an_unknown_experiment_are_named(data):
 def test_nothing_is_written_where_a_video_changed_during_the_run(assistants, provider):
     data = assistants(m=served(provider))
     provider.play(CLIP)
-    told = iter(["before", "before", "after"])
+    told = iter(["before", "after"])
     store = TableStore(data / "tables")
     with pytest.raises(InputError, match="changed during the run, so nothing is written"):
         Assistants(data=str(data)).predict("m", "cook.default", store, lambda done, total: None, lambda: next(told))
     assert not store.has("clip_predictions", "m/cook.default")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "protocol"),
+    [
+        ("floor_alert_every_10s", "ego.full_recipe"),
+        ("floor_silent", "guide.dense"),
+        ("floor_always_mistake", "cook.default"),
+        ("untuned_base", "ego.per_step"),
+    ],
+)
+def test_floors_and_checkpoints_keep_finished_units_for_the_same_inputs_only(data, experiment, protocol):
+    store, files = TableStore(data / "tables"), data / "runs"
+
+    def ended(done, total):
+        if done == 1:
+            raise KeyboardInterrupt
+
+    def run(progress, made_from):
+        Assistants(data=str(data)).predict(experiment, protocol, store, progress, lambda: made_from)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(ended, "one")
+    (journal,) = files.glob("*.jsonl")
+    assert len(journal.read_text().splitlines()) == 2
+    seen = []
+    run(lambda done, total: seen.append(done), "one")
+    assert seen[0] == 1
+    assert not journal.exists()
+    with pytest.raises(KeyboardInterrupt):
+        run(ended, "one")
+    seen.clear()
+    run(lambda done, total: seen.append(done), "another")
+    assert seen[0] == 0
+
+
+def test_a_checkpoint_tuned_anew_does_not_go_on_with_rows_of_the_old_one(data):
+    """The same mix and settings, so the same fingerprint, but other weights."""
+    folder = Checkpoints(data=str(data)).folder("comist_plus")
+    folder.mkdir(parents=True)
+    journals = []
+    for weights in (b"old", b"new", b"new"):
+        for name in (ADAPTER_FILE, ADAPTER_CONFIG_FILE, HEAD_FILE, THRESHOLDS_FILE):
+            (folder / name).write_bytes(weights)
+        seal(folder, "made")
+        journals.append(Assistants(data=str(data)).journal("comist_plus", "ego.per_step", "made"))
+        assert ("unit" in journals[-1].finished) == (len(journals) == 3)
+        journals[-1].keep("unit", [{"status": "ok"}])
+
+
+def test_what_cannot_be_run_leaves_no_journal(data):
+    with pytest.raises(InputError, match="'absent' is not in benchmark_steps"):
+        predict(data, "floor_silent", "absent.per_step")
+    assert not list((data / "runs").glob("*.jsonl"))

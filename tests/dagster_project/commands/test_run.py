@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 
+import polars as pl
 import pytest
 
 from dagster_project.benchmark_runs import named_assistant, named_protocol
@@ -56,6 +57,34 @@ def test_killed_in_the_middle_it_goes_on_without_repeating_a_call(data, provider
     third = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "current" in third.stdout
     assert prompts(provider) == asked
+
+
+def test_a_streaming_checkpoint_killed_in_the_middle_goes_on_from_what_it_kept(data):
+    store = TableStore(data / "tables")
+    steps = store.read("benchmark_steps", "ego")
+    copies = [steps.with_columns(benchmark=pl.lit("many"), unit_id=pl.format("{}_{}", "unit_id", pl.lit(n))) for n in range(70)]
+    store.write("benchmark_steps", pl.concat(copies), "many")
+    store.write("benchmark_messages", store.read("benchmark_messages", "ego").clear(), "many")
+    environment = os.environ | {"INTERJECT_DATA": str(data), "OMP_NUM_THREADS": "1"}
+    command = [*COMMAND, "untuned_base", "many.per_step"]
+    first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline and _units(data) < 2:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    (journal,) = (data / "runs").glob("*.jsonl")
+    assert 2 <= _units(data) < 140
+    begun, *kept = [json.loads(line) for line in journal.read_text().splitlines()[: _units(data) + 1]]
+    for entry in kept:  # marked, so that a unit that is run again is seen
+        entry["rows"][0]["text"] = "kept"
+    journal.write_text("".join(json.dumps(entry) + "\n" for entry in (begun, *kept)))
+    second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert second.returncode == 0, second.stderr[-2000:]
+    found = store.read("predictions", "untuned_base/many.per_step")
+    assert set(found.filter(found["text"] == "kept")["unit_id"]) == {entry["unit"] for entry in kept}
+    assert found["unit_id"].n_unique() == 140
+    assert not journal.exists()
 
 
 def _units(data):

@@ -7,6 +7,7 @@ import pytest
 
 from ml.benchmarks.families import History
 from ml.benchmarks.guideme.conversations import GuideMeItem, Turn
+from ml.benchmarks.running import RunJournal
 from ml.benchmarks.streaming_guidance import Request, predict_guidance, request_in, requests_of
 from ml.errors import InputError
 from ml.sample_kitchen.guideme_layout import answers
@@ -99,3 +100,25 @@ def test_a_video_that_cannot_be_read_is_a_failed_row_per_instant(kitchen, tmp_pa
     assert gone["said"].null_count() == gone.height > 0
     with pytest.raises(InputError, match="no GuideMe protocol"):
         predict_guidance(speaker, features, [item], experiment="e", protocol="b.per_step")
+
+
+def test_a_finished_video_is_not_run_again_and_one_that_raises_is_failed_rows(kitchen, tmp_path):
+    item, speaker, features = kitchen
+    items = [item, replace(item, video_id="w")]
+    named = {"experiment": "e", "protocol": "b.anchor"}
+
+    def end_early(done, total):
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        predict_guidance(speaker, features, items, **named, journal=RunJournal(tmp_path / "run.jsonl", "v1"), progress=end_early)
+
+    class Unreadable:
+        def of_clip(self, *clip):
+            raise RuntimeError("the decoder gave up")
+
+    resumed = predict_guidance(speaker, Unreadable(), items, **named, journal=RunJournal(tmp_path / "run.jsonl", "v1"))
+    assert resumed.group_by("recording_id").agg("status").sort("recording_id")["status"].list.unique().to_list() == [["ok"], ["error"]]
+    assert spoken(resumed.filter(resumed["status"] == "ok")) == spoken(predict_guidance(speaker, features, [item], **named))
+    assert set(resumed.filter(resumed["status"] == "error")["reason"]) == {"RuntimeError: the decoder gave up"}

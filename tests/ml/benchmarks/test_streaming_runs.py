@@ -1,9 +1,11 @@
 """Batched runs say what cached streaming says, on real videos of the sample kitchen and the embedded base."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
+from ml.benchmarks.running import RunJournal
 from ml.benchmarks.streaming_runs import predict_full_recipe, predict_per_step
 from ml.sample_kitchen.script import make_recording
 from ml.sample_kitchen.video_file import write_video
@@ -88,4 +90,57 @@ def test_a_step_without_video_is_a_failed_row(benchmark):
     assert set(frame["status"]) == {"no_video"}
     assert frame.height == steps.height
     whole = predict_full_recipe(speaker, features, blind, experiment="e", protocol="b.full_recipe")
-    assert set(whole["status"]) == {"bad_video"}
+    assert set(whole["status"]) == {"no_video"}
+
+
+class Spoilt:
+    """Features of which those of one video cannot be read, or do not fit the model."""
+
+    def __init__(self, features, spoilt, how):
+        self.features, self.spoilt, self.how = features, spoilt, how
+
+    def of_clip(self, video_path, start_s, end_s):
+        clip = self.features.of_clip(video_path, start_s, end_s)
+        if self.spoilt not in video_path:
+            return clip
+        if self.how == "unreadable":
+            raise RuntimeError("the decoder gave up")
+        return clip[..., :3]
+
+
+@pytest.mark.parametrize("how", ["unreadable", "unfitting"])
+@pytest.mark.parametrize("run", [predict_per_step, predict_full_recipe])
+def test_what_one_recording_raises_is_its_own_failed_row(benchmark, run, how):
+    steps, speaker, features = benchmark
+    named = {"experiment": "e", "protocol": "b.full_recipe" if run is predict_full_recipe else "b.per_step"}
+    found = run(speaker, Spoilt(features, str(SEEDS[0]), how), steps, **named)
+    bad = found.filter(found["recording_id"] == f"r{SEEDS[0]}")
+    assert set(bad["status"]) == {"error"}
+    assert bad["reason"].str.starts_with("RuntimeError: ").all()
+    assert bad.height == (1 if run is predict_full_recipe else steps.filter(steps["recording_id"] == f"r{SEEDS[0]}").height)
+    good = run(speaker, features, steps.filter(steps["recording_id"] != f"r{SEEDS[0]}"), **named)
+    assert found.filter(found["recording_id"] != f"r{SEEDS[0]}").drop("score").equals(good.drop("score"))
+
+
+@pytest.mark.parametrize("run", [predict_per_step, predict_full_recipe])
+def test_a_run_that_was_ended_goes_on_with_what_its_journal_lacks(benchmark, run, tmp_path):
+    steps, speaker, features = benchmark
+    named = {"experiment": "e", "protocol": "b.full_recipe" if run is predict_full_recipe else "b.per_step"}
+    seen, path = [], tmp_path / "run.jsonl"
+
+    def end_early(done, total):
+        seen.append(done)
+        if done == total - 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(speaker, features, steps, **named, journal=RunJournal(path, "v1"), progress=end_early)
+    assert seen == list(range(len(seen)))  # one after the other, from nothing on
+    journal = RunJournal(path, "v1")
+    kept = set(journal.finished)
+    assert len(kept) == len(seen) - 1
+    opened = []
+    watched = SimpleNamespace(of_clip=lambda *clip: opened.append(clip) or features.of_clip(*clip))
+    resumed = run(speaker, watched, steps, **named, journal=journal)
+    assert len(opened) == 1
+    assert resumed.drop("score").equals(run(speaker, features, steps, **named).drop("score"))
