@@ -3,7 +3,7 @@
 Retries, pacing, cache, budget and outcomes are the client's (``ml.llm``); this module makes the requests and reads the replies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Protocol
 
@@ -30,7 +30,7 @@ class RequestClient(Protocol):
 
     def run(self, requests: Sequence[Request]) -> list[Reply]: ...
 
-    def report(self) -> Mapping[str, float | int | str | None]: ...
+    def report(self) -> dict[str, float | int | str | None]: ...
 
 
 class ClientBackend:
@@ -51,7 +51,7 @@ class ClientBackend:
         replies = {reply.key: reply for reply in self._client.run([request for parts in asked for request in parts])}
         return [_joined([_narration(replies[request.key]) for request in parts]) for parts in asked]
 
-    def report(self) -> Mapping[str, float | int | str | None]:
+    def report(self) -> dict[str, float | int | str | None]:
         """What its calls used so far."""
         return self._client.report()
 
