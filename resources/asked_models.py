@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
     from ml.benchmarks.assistants.asking import Answers
     from ml.benchmarks.assistants.interface import AssistantFactory
+    from ml.benchmarks.assistants.turn_based import Narrate
     from ml.llm.threads import SharedClient
-    from ml.narration.narrator import Narrator
+    from ml.narration.local import KeptNarrator
+    from ml.narration.narrator import Narration, Narrator
+    from ml.narration.openai_backend import ClientBackend
+
+Report = dict[str, float | int | str | None]
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Asked:
     settings: Assistant
     client: "Answers"
     workers: int
-    usage: Callable[[], dict[str, float | int | str | None]]
+    usage: Callable[[], Report]
     narrator: "Narrator | None" = None
 
 
@@ -41,8 +46,9 @@ def opened(chosen: Assistant, data: Path) -> Iterator[Asked]:
     with ExitStack() as stack:
         if chosen.kind is AssistantKind.NARRATION:
             helper = stack.enter_context(_shared(chosen.helper, data))
+            narrator = _narrator(chosen, data, stack)
             workers = chosen.units_at_once if chosen.backend is AssistantBackend.LLM else 1
-            yield Asked(chosen, helper, workers, helper.report, _narrator(chosen, data, stack))
+            yield Asked(chosen, helper, workers, lambda: used_by_both(narrator.report(), helper.report()), narrator)
             return
         match chosen.backend:
             case AssistantBackend.LLM:
@@ -82,18 +88,32 @@ def turn_factory(model: Asked) -> "AssistantFactory":
     return lambda: TurnBasedAssistant(model.client, options)
 
 
-def narrate_with(narrator: "Narrator") -> "Callable[[Sequence[np.ndarray], Sequence[Sequence[float]]], list[str]]":
-    """A narrator as the narration assistant calls it. A window that fails is told as such: the unit it stands in goes on."""
+def narrate_with(narrator: "Narrator") -> "Narrate":
+    """A narrator as the narration assistant calls it."""
     from ml.video.windows import Window, WindowFrames
 
-    def narrate(windows: "Sequence[np.ndarray]", times_s: Sequence[Sequence[float]]) -> list[str]:
-        given = [
-            WindowFrames(Window(index, times[0], times[-1]), tuple(times), frames)
-            for index, (frames, times) in enumerate(zip(windows, times_s, strict=True))
-        ]
-        return [told.text or f"(no narration: {told.status.value})" for told in narrator.describe(given)]
+    def narrate(frames: "np.ndarray", times_s: Sequence[float]) -> "Narration":
+        return narrator.describe([WindowFrames(Window(0, times_s[0], times_s[-1]), tuple(times_s), frames)])[0]
 
     return narrate
+
+
+def used_by_both(narrator: Report, helper: Report) -> Report:
+    """What two models used together. Money is unknown where either's is."""
+    total: Report = {}
+    for name in [*narrator, *(name for name in helper if name not in narrator)]:
+        values = [report[name] for report in (narrator, helper) if name in report]
+        numbers = [value for value in values if isinstance(value, int | float)]
+        total[name] = sum(numbers) if len(numbers) == len(values) else None
+    prompt = sum(_number(total, name) for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens"))
+    total["model"] = f"{narrator['model']}, {helper['model']}"
+    total["prefix_hit_rate"] = _number(total, "cache_read_tokens") / prompt if prompt else None
+    return total
+
+
+def _number(report: Report, name: str) -> float:
+    value = report.get(name)
+    return value if isinstance(value, int | float) else 0
 
 
 def _shared(chosen: LLM, data: Path) -> "SharedClient":
@@ -104,22 +124,33 @@ def _shared(chosen: LLM, data: Path) -> "SharedClient":
     return SharedClient(open_client(chosen, reply_cache(data), PlatformSettings().values))
 
 
-def _narrator(chosen: Assistant, data: Path, stack: ExitStack) -> "Narrator":
+def _narrator(chosen: Assistant, data: Path, stack: ExitStack) -> "ClientBackend | KeptNarrator":
+    from ml.narration.local import KeptNarrator
     from ml.narration.narrator import FramePlan
 
     plan = FramePlan(chosen.frames_per_second, chosen.box)
     match chosen.backend:
         case AssistantBackend.EMBEDDED:
-            from ml.narration.embedded import EmbeddedBackend
-            from ml.streaming.narrate import EmbeddedNarrator
+            from ml.streaming.weights_location import embedded_weights_hash
 
-            return EmbeddedBackend(EmbeddedNarrator())
+            return KeptNarrator("embedded", plan, _embedded_narrator, {"weights": embedded_weights_hash()}, reply_cache(data))
         case AssistantBackend.TRANSFORMERS:
-            from ml.narration.transformers_backend import TransformersBackend
+            from ml.llm.backends.transformers_chat import weights_identity
+            from ml.narration.prompts import prompts_hash
+            from ml.narration.transformers_backend import MAX_NEW_TOKENS, TransformersBackend
 
-            return TransformersBackend(chosen.model or "", plan, device=chosen.device)
+            model = chosen.model or ""
+            shaping = {"weights": weights_identity(model), "prompts": prompts_hash(), "max_new_tokens": MAX_NEW_TOKENS}
+            return KeptNarrator(model, plan, lambda: TransformersBackend(model, plan, device=chosen.device), shaping, reply_cache(data))
         case AssistantBackend.LLM:
             from ml.narration.openai_backend import ClientBackend
 
             provider = "anthropic" if chosen.llm.backend is LLMBackend.ANTHROPIC else "openai"
             return ClientBackend(stack.enter_context(_shared(chosen.llm, data)), plan, provider=provider)
+
+
+def _embedded_narrator() -> "Narrator":
+    from ml.narration.embedded import EmbeddedBackend
+    from ml.streaming.narrate import EmbeddedNarrator
+
+    return EmbeddedBackend(EmbeddedNarrator())

@@ -1,5 +1,6 @@
-"""A data folder with one small benchmark of every family, cut from a sample kitchen of two recordings."""
+"""A data folder with one small benchmark of every family, cut from a sample kitchen of two recordings, and runs on it."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 from ml.benchmarks.canonical import benchmark_from_messages
+from ml.benchmarks.families import parse_protocol
 from ml.benchmarks.guideme.data import dialogue_tables, read_items
 from ml.sample_kitchen.kitchen import write_sample_kitchen
 from ml.sample_kitchen.plan import KitchenSizes
@@ -16,6 +18,7 @@ from ml.sources.ego_mc_bench import read_ego_mc_bench
 from ml.sources.guideme import read_guideme_source
 from ml.tables.declarations.recordings import RECORDINGS
 from ml.tables.store import TableStore
+from resources.assistants import Assistants
 
 NOTHING = KitchenSizes(**dict.fromkeys(KitchenSizes.__dataclass_fields__, 0))
 
@@ -54,3 +57,32 @@ def data(benchmark_tables, tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("INTERJECT_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
     return tmp_path / "data"
+
+
+@pytest.fixture
+def assistants(data, provider, monkeypatch):
+    def declare(**declared):
+        monkeypatch.setenv("INTERJECT_ASSISTANTS", json.dumps(declared))
+        return data
+
+    return declare
+
+
+def answers(when, text, times=0):
+    """A behaviour of the played provider: requests that hold ``when`` are answered with ``text``, by default always."""
+    return {"kind": "text", "when": when, "text": text, "times": times}
+
+
+def served(provider, backend="openai", **more):
+    base = f"{provider.url}/v1" if backend == "openai" else provider.url
+    return {"llm": {"backend": backend, "model": "vlm", "base_url": base, "retry_attempts": 1}, **more}
+
+
+def text_of(body):
+    return " ".join(part.get("text", "") for part in body["messages"][-1]["content"])
+
+
+def predict(data, experiment, protocol, **more):
+    store = TableStore(data / "tables")
+    usage = Assistants(data=str(data)).predict(experiment, protocol, store, lambda done, total: None, lambda: "made", **more)
+    return store.read(parse_protocol(protocol).table, f"{experiment}/{protocol}"), usage

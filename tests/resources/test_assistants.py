@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from ml.benchmarks.families import parse_protocol
 from ml.embeddings.encoder import embedded_model_folder
 from ml.errors import InputError
 from ml.settings import load_settings
@@ -18,37 +17,12 @@ from ml.tables.store import TableStore
 from resources.assistants import Assistants
 from resources.checkpoints import Checkpoints
 from resources.scoring import Scorers
-
-
-def answers(when, text, times=0):
-    """A behaviour of the played provider: requests that hold ``when`` are answered with ``text``, by default always."""
-    return {"kind": "text", "when": when, "text": text, "times": times}
-
+from tests.resources.conftest import answers, predict, served, text_of
 
 NOT_YET = answers("Is this step finished", "NO. It has just begun.")
 NO_MISTAKE = answers("Has the person made a mistake", "NO.")
 SILENT = answers("the single word Silent", "Silent.")
 CLIP = answers("taken evenly from one short clip", "No. They do something else.")
-
-
-def predict(data, experiment, protocol, **more):
-    store = TableStore(data / "tables")
-    usage = Assistants(data=str(data)).predict(experiment, protocol, store, lambda done, total: None, lambda: "made", **more)
-    return store.read(parse_protocol(protocol).table, f"{experiment}/{protocol}"), usage
-
-
-@pytest.fixture
-def assistants(data, provider, monkeypatch):
-    def declare(**declared):
-        monkeypatch.setenv("INTERJECT_ASSISTANTS", json.dumps(declared))
-        return data
-
-    return declare
-
-
-def served(provider, backend="openai", **more):
-    base = f"{provider.url}/v1" if backend == "openai" else provider.url
-    return {"llm": {"backend": backend, "model": "vlm", "base_url": base, "retry_attempts": 1}, **more}
 
 
 def pictures(body):
@@ -59,10 +33,6 @@ def pictures(body):
         if data:
             found.append(Image.open(io.BytesIO(base64.b64decode(data))))
     return found
-
-
-def text_of(body):
-    return " ".join(part.get("text", "") for part in body["messages"][-1]["content"])
 
 
 @pytest.mark.parametrize("backend", ["openai", "anthropic"])
@@ -220,20 +190,6 @@ def test_a_budget_stops_before_the_call_and_a_larger_one_goes_on(assistants, pro
     found, usage = predict(data, "m", "cook.default")
     assert found["status"].to_list() == ["ok"] * 4
     assert usage["calls"] == 2
-
-
-def test_narrations_and_their_helper_over_http(assistants, provider):
-    llm = served(provider)["llm"]
-    data = assistants(m={"kind": "narration", "llm": llm, "helper": llm})
-    told = answers("Write one to four plain sentences", "The person stirs.")
-    helper = answers("is this step finished", "NO")
-    mistake = answers("has the person done something", "YES. Fold it.")
-    provider.play(told, helper, mistake)
-    found, _ = predict(data, "m", "ego.per_step")
-    assert set(found["text"]) == {"Fold it."}
-    asked = [text_of(call["body"]) if isinstance(call["body"]["messages"][-1]["content"], list) else call["body"]["messages"][-1]["content"]
-             for call in provider.calls()]  # fmt: skip
-    assert any("The person stirs." in text and "Its notes" in text for text in asked)
 
 
 def test_the_embedded_model_answers_clips_offline_and_keeps_its_descriptions(data):

@@ -16,13 +16,16 @@ from ml.benchmarks.assistants.asking import Answers, ModelCallError, ask, listed
 from ml.benchmarks.assistants.interface import Frames, Times, Utterance
 from ml.benchmarks.assistants.past import PastFrames
 from ml.benchmarks.assistants.polling import RecentFeedback, YesNo, decide, read_yes_no
+from ml.benchmarks.running import AssistantUnusableError
+from ml.errors import InputError
 from ml.llm.requests import Request
+from ml.narration.narrator import Narration
 from ml.video.jpeg import encode_jpeg
 from ml.vocabulary import Status
 
 SUCCESS_TEXT = "Success: the step is done."
-Narrate = Callable[[Sequence[np.ndarray], Sequence[Sequence[float]]], list[str]]
-"""Windows of frames [k, H, W, 3] with their times to one text each, as ``ml.streaming.narrate.EmbeddedNarrator.describe``."""
+Narrate = Callable[[np.ndarray, Sequence[float]], Narration]
+"""A window of frames [k, H, W, 3] with their times in s to its text, or to the reason why there is none. Raises as a ``Narrator`` does."""
 
 
 @dataclass(frozen=True)
@@ -156,30 +159,58 @@ class TurnBasedAssistant(_Polling):
 
 
 class NarrationAssistant(_Polling):
-    """Narrates what it sees every interval and asks a helper LLM about the narrations of the step so far."""
+    """Narrates what it sees every interval and asks a helper LLM about the narrations of the step so far.
+
+    Where a window has no narration (cut, refused, empty), there is nothing new to judge: the helper is not asked, and that counts as one
+    answer that could not be read. A narrator that fails, fails the unit.
+    """
 
     def __init__(self, narrate: Narrate, client: Answers, options: TurnOptions | None = None) -> None:
         super().__init__(client, options or TurnOptions())
         self._narrate = narrate
         self._window: list[tuple[float, np.ndarray]] = []
         self._narrations: list[str] = []
+        self._unread: YesNo | None = None
 
     def _forget(self) -> None:
-        self._window, self._narrations = [], []
+        self._window, self._narrations, self._unread = [], [], None
 
     def _see(self, frame: np.ndarray, t_s: float) -> None:
         self._window.append((t_s, frame))
 
     def _is_complete(self, now_s: float) -> YesNo:
         if self._window:
-            times = [t for t, _ in self._window]
-            text = self._narrate([np.stack([frame for _, frame in self._window])], [times])[0]
-            self._narrations.append(f"{times[0]:g} s to {times[-1]:g} s: {text}")
+            self._unread = self._note_window(now_s)
             self._window = []
-        return self._ask("narrated_step_complete", prompts.NARRATED_COMPLETION, self._inputs(), (), now_s)
+        return self._unread or self._ask("narrated_step_complete", prompts.NARRATED_COMPLETION, self._inputs(), (), now_s)
 
     def _is_mistaken(self, now_s: float) -> YesNo:
-        return self._ask("narrated_step_mistake", prompts.NARRATED_MISTAKE, self._inputs(), (), now_s)
+        return self._unread or self._ask("narrated_step_mistake", prompts.NARRATED_MISTAKE, self._inputs(), (), now_s)
+
+    def _note_window(self, now_s: float) -> YesNo | None:
+        """Notes the narration of the window; where there is none, the answer that cannot be had from it."""
+        times = [t for t, _ in self._window]
+        told = self._told(np.stack([frame for _, frame in self._window]), times, now_s)
+        is_told = told.status is Status.OK
+        self._narrations.append(f"{times[0]:g} s to {times[-1]:g} s: {told.text if is_told else '(not narrated)'}")
+        if is_told:
+            return None
+        self.outcomes[told.status] += 1
+        return YesNo(None, "", told.status, told.reason)
+
+    def _told(self, frames: np.ndarray, times_s: Sequence[float], now_s: float) -> Narration:
+        try:
+            told = self._narrate(frames, times_s)
+        except InputError as error:
+            raise AssistantUnusableError(f"narrator: {error}") from error
+        match told.status:
+            case Status.OVER_BUDGET:
+                raise AssistantUnusableError(
+                    f"the narrator's budget is spent ({told.reason}). Raise it and run again; paid replies are kept"
+                )
+            case Status.ERROR:
+                raise ModelCallError(f"narration at {now_s:g} s: {told.status}: {told.reason}")
+        return told
 
     def _inputs(self) -> dict[str, object]:
         return {"instruction": self._instruction, "narrations": list(self._narrations)}

@@ -23,9 +23,10 @@ from ml.benchmarks.guideme.grids import dense_ticks
 from ml.benchmarks.guideme.protocol import WindowPictures, check_dialogue, run_guideme
 from ml.benchmarks.protocols import run_full_recipe, run_per_step
 from ml.benchmarks.running import AssistantUnusableError, check_run
-from ml.errors import InputError
+from ml.errors import InputError, StopError
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
+from ml.narration.narrator import Narration
 from ml.tables.declarations.benchmarks import BENCHMARK_MESSAGES, BENCHMARK_STEPS
 from ml.vocabulary import Status
 
@@ -122,9 +123,9 @@ def test_a_model_that_cannot_be_asked_ends_the_run():
 def test_narrations_go_to_the_helper_and_start_anew_with_a_step():
     seen = []
 
-    def narrate(windows, times_s):
-        seen.append((times_s[0][0], times_s[0][-1], len(windows[0])))
-        return [f"note {len(seen)}"]
+    def narrate(frames, times_s):
+        seen.append((times_s[0], times_s[-1], len(frames)))
+        return Narration(f"note {len(seen)}")
 
     complete = Log(lambda i: "NO")
     mistake = Log(lambda i: "YES. Use a whisk." if len(i["narrations"]) == 2 else "NO")
@@ -133,6 +134,59 @@ def test_narrations_go_to_the_helper_and_start_anew_with_a_step():
     assert found.select("t_s", "text").rows() == [(10.0, "Use a whisk.")]
     assert seen == [(0.5, 5.0, 10), (5.5, 10.0, 10), (10.5, 15.0, 10)]
     assert [len(i["narrations"]) for i in complete.inputs] == [1, 2, 3]
+
+
+def narrated(*told, answer="NO"):
+    """A run of one step of 15 s whose three windows are told as given, and what the helper was asked about."""
+    telling = iter(told)
+    helper = Log(lambda i: answer)
+    client = Client(RulesBackend({"narrated_step_complete": helper, "narrated_step_mistake": helper}))
+
+    def narrate(frames, times_s):
+        one = next(telling)
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    return run(lambda: NarrationAssistant(narrate, client), 15.0), [i["narrations"] for i in helper.inputs]
+
+
+NOTE, REFUSED = Narration("It boils."), Narration(None, Status.REFUSED, "no people")
+
+
+def test_a_narrator_that_fails_fails_the_step():
+    found, asked = narrated(NOTE, Narration(None, Status.ERROR, "HTTP 400"))
+    assert found.select("status", "reason").rows() == [("error", "ModelCallError: narration at 10 s: error: HTTP 400")]
+    assert len(asked) == 2
+    with pytest.raises(InputError, match="all 1 items failed"):
+        check_run(found)
+
+
+@pytest.mark.parametrize("status", [Status.TRUNCATED, Status.REFUSED, Status.EMPTY, Status.UNPARSABLE])
+def test_a_window_without_a_narration_is_counted_and_nothing_is_asked_about_it(status):
+    found, asked = narrated(NOTE, Narration("It is cu", status, "cut"), NOTE)
+    assert found.select("kind", "status", "reason").rows() == [
+        (None, "ok", None),
+        (None, "unparsable", f"1 of 5 answers could not be read: {status} 1"),
+    ]
+    told = ["0.5 s to 5 s: It boils.", "5.5 s to 10 s: (not narrated)", "10.5 s to 15 s: It boils."]
+    assert asked == [told[:1]] * 2 + [told] * 2
+
+
+def test_a_step_of_which_nothing_is_narrated_is_not_taken_for_silence():
+    found, asked = narrated(REFUSED, REFUSED, REFUSED)
+    assert asked == []
+    assert found.select("status", "reason").rows() == [("unparsable", "3 of 3 answers could not be read: refused 3")]
+    with pytest.raises(InputError, match="all 1 items failed"):
+        check_run(found)
+
+
+@pytest.mark.parametrize(
+    "told", [InputError("no such model"), StopError("key refused"), Narration(None, Status.OVER_BUDGET, "no such model, key refused")]
+)
+def test_a_narrator_that_cannot_be_asked_ends_the_run(told):
+    with pytest.raises(AssistantUnusableError, match=r"narrator.*(no such model|key refused)"):
+        narrated(told)
 
 
 def test_frames_of_a_request_are_bounded_and_end_with_the_last():
