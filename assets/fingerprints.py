@@ -14,7 +14,7 @@ import polars as pl
 from assets.imported import content_hash, import_partition, narrating_recordings
 from ml.benchmarks.families import DATA_TABLES, BenchmarkProtocol, Family, parse_protocol
 from ml.llm_stages import llm_stage
-from ml.setting_sections.benchmarks import FLOORS, Assistant
+from ml.setting_sections.benchmarks import FLOORS, Assistant, AssistantKind
 from ml.setting_sections.models import LLM, Narration, NarrationBackend, SchemaBy
 from ml.setting_sections.sources import source_of
 from ml.settings import Settings
@@ -236,10 +236,14 @@ class Fingerprints:
     def _asked(self, assistant: Assistant) -> str:
         """What shapes the answers of a general model: not how fast it is asked, nor what it may cost."""
         from ml.benchmarks.assistants.prompts import prompts_hash
+        from ml.narration.prompts import prompts_hash as narration_prompts_hash
 
+        wording = prompts_hash()
+        if assistant.kind is AssistantKind.NARRATION:
+            wording = fingerprint(wording, narration_prompts_hash())
         shaping = assistant.model_dump(exclude={"device", "units_at_once", "llm", "helper"})
         models = [self._llm(assistant.llm), self._llm(assistant.helper)]
-        return fingerprint(shaping, models, prompts_hash(), self._base("embedded") if assistant.backend == "embedded" else "")
+        return fingerprint(shaping, models, wording, self._base("embedded") if assistant.backend == "embedded" else "")
 
     def scores(self, run: str) -> str:
         from ml.benchmarks.judging import CRITERIA_HASH, GRADE_HASH

@@ -3,6 +3,8 @@
 import pytest
 
 from assets.fingerprints import Fingerprints
+from ml.setting_sections.benchmarks import Assistant
+from ml.setting_sections.models import LLM
 from ml.settings import load_settings
 from ml.tables.declarations.benchmarks import BENCHMARK_STEPS
 from ml.tables.declarations.sources import IMPORTED_RECORDINGS
@@ -46,3 +48,16 @@ def test_a_floor_looks_at_no_video(folder):
     (folder / "a.mp4").unlink()
     prints.append(Fingerprints(TableStore(folder / "tables"), load_settings()).predictions("floor_silent/b.per_step"))
     assert prints[0] == prints[1]
+
+
+@pytest.mark.parametrize(("kind", "is_stale"), [("narration", True), ("turn_based", False)])
+def test_other_wording_of_narrations_makes_stale_what_was_narrated(folder, monkeypatch, kind, is_stale):
+    llm = LLM(backend="openai", model="m", base_url="http://localhost:1/v1")
+    assistant = Assistant(kind=kind, llm=llm, helper=llm)
+
+    def now():
+        return Fingerprints(TableStore(folder / "tables"), load_settings()).predictions("x/b.per_step", assistant)
+
+    before = now()
+    monkeypatch.setattr("ml.narration.prompts.SYSTEM", "You write down what hands do.")
+    assert (now() != before) == is_stale
