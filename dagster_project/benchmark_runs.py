@@ -95,12 +95,18 @@ def run_benchmark(settings: Settings, console: Console, named: NamedAssistant, w
 def _predict(settings: Settings, console: Console, store: TableStore, named: NamedAssistant, protocol: BenchmarkProtocol) -> None:
     assistants = Assistants(data=str(settings.data.absolute()))
     started = time.monotonic()
+    before: list[int] = []  # what an earlier run had finished is told first
     with progress_display(console, f"{named.experiment} under {protocol.name}") as show:
+
+        def tell(done: int, total: int) -> None:
+            before.append(done)
+            show(Snapshot.since(started, "predictions", done, total, before=before[0]))
+
         usage = assistants.predict(
             named.experiment,
             protocol.name,
             store,
-            lambda done, total: show(Snapshot.since(started, "predictions", done, total)),
+            tell,
             lambda: Fingerprints(store, settings).predictions(f"{named.experiment}/{protocol.name}", named.assistant),
             assistant=named.assistant,
         )

@@ -18,10 +18,10 @@ class Snapshot:
     left_s: float | None
 
     @classmethod
-    def since(cls, started: float, stage: str, done: int, total: int) -> "Snapshot":
-        """A snapshot of now; ``started`` is the monotonic clock when the work began."""
-        elapsed = time.monotonic() - started
-        return cls(stage, done, total, elapsed, elapsed / done * (total - done) if done else None)
+    def since(cls, started: float, stage: str, done: int, total: int, *, before: int = 0) -> "Snapshot":
+        """A snapshot of now; ``started`` is the monotonic clock when the work began, with ``before`` items done by an earlier run."""
+        elapsed, here = time.monotonic() - started, done - before
+        return cls(stage, done, total, elapsed, elapsed / here * (total - done) if here > 0 else None)
 
     def text(self) -> str:
         left = "" if self.left_s is None else f", {format_seconds(self.left_s)} left"
@@ -30,7 +30,10 @@ class Snapshot:
 
 @dataclass
 class Progress:
-    """Counts done items of ``total`` and writes ``<folder>/<stage>.json`` at most every 0.3 s; call it as ``progress(done, total)``."""
+    """Counts done items of ``total`` and writes ``<folder>/<stage>.json`` at most every 0.3 s; call it as ``progress(done, total)``.
+
+    What the first call tells was done before: the time left goes by the rest.
+    """
 
     folder: Path
     stage: str
@@ -38,9 +41,11 @@ class Progress:
     done: int = 0
     started: float = field(default_factory=time.monotonic)
     written: float = 0.0
+    before: int | None = None
 
     def __call__(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+        self.before = done if self.before is None else self.before
         if done >= total or time.monotonic() - self.written >= WRITE_EVERY_S:
             self._write()
 
@@ -48,7 +53,7 @@ class Progress:
         self(self.done + count, self.total)
 
     def snapshot(self) -> Snapshot:
-        return Snapshot.since(self.started, self.stage, self.done, self.total)
+        return Snapshot.since(self.started, self.stage, self.done, self.total, before=self.before or 0)
 
     def _write(self) -> None:
         self.written = time.monotonic()

@@ -50,8 +50,11 @@ def reply_cache(data: Path) -> "ReplyCache":
 
 
 def spend_metadata(report: Mapping[str, float | int | str | None]) -> dict[str, float | int | str]:
-    """What model calls used, as asset metadata: calls, cache hits, tokens by kind, money, retries, outcomes."""
-    return {key.replace("_", " "): value for key, value in report.items() if value is not None}
+    """What a run's model calls used, as asset metadata: calls, cache hits, tokens by kind, money, retries, outcomes.
+
+    Every partition of the run shows the same figures, and their names say so: they are not to be summed over partitions.
+    """
+    return {f"run {key.replace('_', ' ')}": value for key, value in report.items() if value is not None}
 
 
 def open_client(

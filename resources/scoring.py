@@ -52,7 +52,7 @@ class Scorers(dg.ConfigurableResource):
         judge = PlatformSettings().values.benchmarks.judge
         if self._tools is None or judge.backend is LLMBackend.RULES:
             return {}
-        return {f"judge {name}": value for name, value in spend_metadata(self._tools.judge.report()).items()}
+        return {name.replace("run ", "run judge ", 1): value for name, value in spend_metadata(self._tools.judge.report()).items()}
 
     def _run(self, experiment: str, protocol: str, store: TableStore) -> "Run":
         from ml.benchmarks.assistants.floors import TIMER

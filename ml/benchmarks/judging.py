@@ -15,8 +15,10 @@ from ml.llm.requests import Reply, Request
 from ml.vocabulary import Status
 
 _NUMBER = r"(?<![\w.,/-])(-?\d+(?:\.\d+)?)(?![\w/]|\.\d|,\d)"
-_OUT_OF = re.compile(r"(?<![\w.,/-])(-?\d+(?:\.\d+)?)\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?)(?![\w/]|\.\d)", re.IGNORECASE)
-_RANGE = re.compile(r"\d\s*(?:[-–—]|\bto\b)\s*\d", re.IGNORECASE)
+_OUT_OF = re.compile(
+    r"(?<![\w.,/–—-])(?<!\d\s[-–—]\s)(?<!\bto\s)(-?\d+(?:\.\d+)?)\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?)(?![\w/]|\.\d)", re.IGNORECASE
+)
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)[ \t]*(?:[-–—]|\bto\b)[ \t]*(\d+(?:\.\d+)?)", re.IGNORECASE)
 _LABELLED = re.compile(rf"\b(?:score|grade|rating|mark|points?)\b\W{{0,4}}(?:is|of|:|=)?\W{{0,4}}{_NUMBER}", re.IGNORECASE)
 _FOR_A = re.compile(rf"\b(?:for|give|gives|deserves|get|gets|earns)\s+(?:it\s+)?(?:an?\s+){_NUMBER}", re.IGNORECASE)
 
@@ -98,15 +100,14 @@ def read_grade(said: Said, scale: float = 5.0) -> Parsed[float]:
     labelled = _from_object(text)
     if labelled is not None:
         return _share(labelled, scale, text)
-    scale_named = re.compile(rf"\b0\s*(?:[-–—]|to)\s*{scale:g}\b(?!\.\d)", re.IGNORECASE)
-    if _RANGE.search(scale_named.sub(" ", text)):
-        return unparsable("a range of grades", text)
+    text = re.sub(rf"\b0\s*(?:[-–—]|to)\s*{scale:g}\b(?!\.\d)", " ", text, flags=re.IGNORECASE)  # the judge names the scale
     ratios = {(float(top), float(bottom)) for top, bottom in _OUT_OF.findall(text)}
     if len(ratios) == 1:
         top, bottom = ratios.pop()
         return _share(top, bottom, text) if bottom > 0 else unparsable("a scale of zero", text)
     if ratios:
         return unparsable("several grades", text)
+    text = _RANGE.sub(lambda one: " a range " if float(one[1]) < float(one[2]) else one[0], text)
     for pattern in (_LABELLED, _FOR_A):
         found = {float(number) for number in pattern.findall(text)}
         if len(found) == 1:

@@ -34,16 +34,17 @@ def _silence(run: "Run") -> list[str]:
     rule = run.options.soft.silence if isinstance(run.options, GuideMeOptions) else SilenceRule.OFFICIAL
     said = run.predictions.filter(pl.col("status") == Status.OK)["said"].drop_nulls().to_list()
     nearly = sum(is_silence(text, SilenceRule.LENIENT) and not is_silence(text, rule) for text in said)
+    notes = []
     if nearly:
-        return [
+        notes.append(
             f"{nearly} of {len(said)} answers are the word Silent with punctuation: talk, as the released scorer takes them. "
-            "`--profile development` takes them for silence."
-        ]
+            "`--option soft.silence=lenient` takes them for silence."
+        )
     if run.instants is Instants.ROWS_ELSE_SILENCE:
-        return ["Instants that the file lacks are taken for silence."]
-    if run.instants is Instants.ROWS and said and not any(is_silence(text, rule) for text in said):
-        return ["The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence."]
-    return []
+        notes.append("Instants that the file lacks are taken for silence.")
+    elif run.instants is Instants.ROWS and said and not nearly and not any(is_silence(text, rule) for text in said):
+        notes.append("The file holds no silent instant. If it lists utterances only, say so: --absent-is-silence.")
+    return notes
 
 
 def notes_on(run: "Run", scores: pl.DataFrame, reported: "Options") -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """When to try again: capped exponential back-off with jitter, Retry-After, a total time. Which errors qualify is the backend's word."""
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,8 +46,6 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
                 seconds = (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds()
             except (ValueError, TypeError):
                 continue
-        if 0 <= seconds < 86_400:
-            return seconds
-        if -86_400 < seconds < 0:
-            return 0.0
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
     return None

@@ -43,12 +43,11 @@ def qicd_rows(frame: pl.DataFrame, activities: Mapping[str, str] | None = None) 
     """Rows of ``SCHEMA`` from a ``training_mix``. ``video`` is the recording's native id; ``activities`` gives names by recording id.
 
     The layout has one row per ``video_id``, and samples of one recording overlap: each is a take of its own, ``<native id>~<number>``
-    (a recording with one sample keeps its id). Each row ends with a closing message at the clip's end: the dataset's own loader gives out
+    (a video with one sample keeps its id). Each row ends with a closing message at the clip's end: the dataset's own loader gives out
     a segment only when something closes it.
     """
     rows = []
-    takes = frame.group_by("recording_id").len()
-    several = set(takes.filter(pl.col("len") > 1)["recording_id"])
+    native_ids = Counter(recording_id.split("/", 1)[-1] for recording_id in frame["recording_id"])  # two sources may show one video
     taken: Counter[str] = Counter()
     for sample in TRAINING_MIX.check(frame).iter_rows(named=True):
         mistake = MISTAKES[MistakeType(sample["mistake_type"])] if sample["mistake_type"] else UNALIGNED
@@ -62,10 +61,10 @@ def qicd_rows(frame: pl.DataFrame, activities: Mapping[str, str] | None = None) 
         timeline = [(sample["start_s"], INSTRUCTION, sample["instruction"]), *said, (closing, FINISH, FINISH_TEXT)]
         recording_id = sample["recording_id"]
         native_id = recording_id.split("/", 1)[-1]
-        taken[recording_id] += 1
+        taken[native_id] += 1
         rows.append(
             {
-                "video_id": f"{native_id}~{taken[recording_id]}" if recording_id in several else native_id,
+                "video_id": f"{native_id}~{taken[native_id]}" if native_ids[native_id] > 1 else native_id,
                 "video": native_id,
                 "sample_id": sample["sample_id"],
                 "activity_name": (activities or {}).get(recording_id),

@@ -102,6 +102,6 @@ def test_scores_tell_what_their_judge_has_cost(settings, monkeypatch, provider):
         execute(chosen, instance, "predictions")
         told = execute(chosen, instance, "scores").asset_materializations_for_node("scores")[0].metadata
         again = execute(chosen, instance, "scores").asset_materializations_for_node("scores")[0].metadata
-    assert told["judge calls"].value == len(provider.calls()) > 0
-    assert told["judge money usd"].value > 0
-    assert again.get("judge calls") is None or again["judge calls"].value == 0
+    assert told["run judge calls"].value == len(provider.calls()) > 0
+    assert told["run judge money usd"].value > 0
+    assert again.get("run judge calls") is None or again["run judge calls"].value == 0

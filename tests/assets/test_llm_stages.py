@@ -26,14 +26,14 @@ def test_a_materialization_tells_what_was_expected_and_what_was_spent(llm_graph:
     result = llm_graph.run("attributes")
     assert result.success
     told = metadata(result, "attributes")
-    assert (told["calls"], told["estimated calls"], told["cache hits"]) == (15, 15, 0)
-    assert told["money usd"] == pytest.approx(15 * (100 * 1.0 + 2 * 5.0) / 1e6)
+    assert (told["run calls"], told["estimated calls"], told["run cache hits"]) == (15, 15, 0)
+    assert told["run money usd"] == pytest.approx(15 * (100 * 1.0 + 2 * 5.0) / 1e6)
     assert 0 < told["estimated money usd"] < told["estimated worst money usd"]
-    assert told["outcome ok"] == 15
+    assert told["run outcome ok"] == 15
     llm_graph.store.drop("attributes", llm_graph.ids[0])
     again = metadata(llm_graph.run("attributes"), "attributes")
-    assert (again["calls"], again["money usd"], again["cache hits"], again["estimated calls"]) == (0, 0.0, 15, 0)
-    assert again["money saved usd"] == pytest.approx(told["money usd"])
+    assert (again["run calls"], again["run money usd"], again["run cache hits"], again["estimated calls"]) == (0, 0.0, 15, 0)
+    assert again["run money saved usd"] == pytest.approx(told["run money usd"])
 
 
 def test_a_dry_run_is_an_observation_and_asks_nothing(llm_graph: LLMGraph):
@@ -105,17 +105,17 @@ def test_what_was_spent_is_told_where_a_run_fails_too(llm_graph: LLMGraph):
     llm_graph.provider.play({"kind": "text", "text": "", "stop_reason": "refusal", "when": "potato", "times": 0}, NONE)
     result = llm_graph.run("attributes")
     assert "5 of 10 rows of attributes failed" in failure(result)
-    assert llm_graph.told(result, "calls") == {"cc~0": 10, "cc~1": 10}  # the rows are there, so they are told
+    assert llm_graph.told(result, "run calls") == {"cc~0": 10, "cc~1": 10}  # the rows are there, so they are told
     llm_graph.record("Fry the egg.")
     llm_graph.settings(attributes={"budget_calls": 3})
     result = llm_graph.run("attributes")
     assert "the budget of attributes ended" in failure(result)
-    assert llm_graph.told(result, "calls") == {"cc~0": 3, "cc~1": 3}
+    assert llm_graph.told(result, "run calls") == {"cc~0": 3, "cc~1": 3}
     llm_graph.settings(attributes={"max_in_flight": 1})
     llm_graph.provider.play({"kind": "text", "text": "None"}, {"kind": "status", "status": 401, "times": 0})
     result = llm_graph.run("attributes")
     assert "the key was refused" in failure(result)
-    assert llm_graph.told(result, "calls") == {"cc~0": 1, "cc~1": 1}
+    assert llm_graph.told(result, "run calls") == {"cc~0": 1, "cc~1": 1}
 
 
 def test_nothing_but_failures_is_a_failed_stage(llm_graph: LLMGraph):
@@ -141,7 +141,7 @@ def test_failed_rows_are_paid_for_again_only_when_asked(llm_graph: LLMGraph):
     result = llm_graph.run("attributes", config={"retry_failed": True})
     assert result.success
     assert sum(llm_graph.asked().values()) == asked + 6
-    assert metadata(result, "attributes")["calls"] == 6
+    assert metadata(result, "attributes")["run calls"] == 6
     assert dict(llm_graph.rows("attributes")["status"].value_counts().iter_rows()) == {"not_applicable": 12, "ok": 3}
 
 

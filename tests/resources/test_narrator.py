@@ -23,8 +23,8 @@ def test_claude_narrates_from_pictures_and_its_cost_is_told(provider: Provider, 
     blocks = provider.calls()[0]["body"]["messages"][0]["content"]
     assert [block["type"] for block in blocks] == ["image"] * 4 + ["text"]
     told = model.spend()
-    assert told["calls"] == 2
-    assert told["money usd"] == pytest.approx(2 * (10 * 1.0 + 5 * 5.0) / 1e6)
+    assert told["run calls"] == 2
+    assert told["run money usd"] == pytest.approx(2 * (10 * 1.0 + 5 * 5.0) / 1e6)
 
 
 def test_a_model_that_runs_here_costs_nothing():

@@ -54,7 +54,7 @@ def test_from_submission_to_the_last_row(llm_graph: LLMGraph):
         result = llm_graph.run(tags=dict(request.tags), job=request.job_name)
         assert result.success
         made = {event.asset_key.to_user_string() for event in result.get_asset_materialization_events()}
-        spent += sum(metadata(result, asset)["money usd"] for asset in made & {"attributes", "counterfactuals"})
+        spent += sum(metadata(result, asset)["run money usd"] for asset in made & {"attributes", "counterfactuals"})
     assert "0 batches are on their way" in tick(llm_graph).skip_message
     questions = [question for batch in sent(llm_graph) for question in batch]
     assert len(questions) == len(set(questions)) == 5 + 3  # equal steps ask once
@@ -73,10 +73,10 @@ def test_a_later_run_does_not_tell_the_cost_of_a_batch_again(llm_graph: LLMGraph
     llm_graph.run("attributes")
     (request,) = tick(llm_graph).run_requests
     first = llm_graph.run("attributes", tags=dict(request.tags))
-    assert metadata(first, "attributes")["calls"] == 5
+    assert metadata(first, "attributes")["run calls"] == 5
     llm_graph.store.drop("attributes", llm_graph.ids[0])
     again = metadata(llm_graph.run("attributes"), "attributes")
-    assert (again["calls"], again["money usd"]) == (0, 0.0)
+    assert (again["run calls"], again["run money usd"]) == (0, 0.0)
 
 
 def test_the_estimate_halves_the_price(llm_graph: LLMGraph):
@@ -122,7 +122,7 @@ def test_what_is_asked_again_in_a_batch_is_written_once_it_comes(llm_graph: LLMG
     result = llm_graph.run("attributes", tags=dict(request.tags))
     assert result.success
     assert sorted(llm_graph.rows("attributes")["status"].to_list()) == ["not_applicable"] * 4 + ["ok"]
-    assert metadata(result, "attributes")["calls"] == 1
+    assert metadata(result, "attributes")["run calls"] == 1
     assert tick(llm_graph).run_requests == []
     assert len(sent(llm_graph)) == 1
 

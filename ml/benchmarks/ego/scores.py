@@ -138,18 +138,27 @@ def _score_run(
                 own = Resampled(selected.per_recording(recordings), options.bootstrap, weights)
                 lost = _failures([unit for unit in units if unit.mistake_type == mistake_type])
                 for measure in with_undefined(PER_TYPE, options.zero_division):
-                    is_mean = by_recording and measure.name in {one.name for one in averaged}
-                    pooled = f"{measure.name}_pooled{suffix}" if is_mean else f"{measure.name}{suffix}"
-                    mean = f"{measure.name}{suffix}" if is_mean else f"{measure.name}_per_recording{suffix}"
-                    rows.append(own.row(measure, mistake_type.value, lost, name=pooled, is_void=is_void))
-                    rows.append(own.mean_row(replace(measure, undefined=None), mistake_type.value, lost, name=mean, is_void=is_void))
+                    rows += _both_averages(own, measure, mistake_type.value, lost, suffix, by_recording=by_recording, is_void=is_void)
     if options.clarifications:
         others = scored_units(steps, messages, run, protocol, options, MessageKind.CLARIFICATION)
         own = Resampled(count_units(others, options, None).per_recording(recordings), options.bootstrap, weights)
         for measure in with_undefined((PRECISION, RECALL, F1), options.zero_division):
-            rows.append(own.row(measure, MessageKind.CLARIFICATION.value, _failures(others)))
-            rows.append(own.mean_row(replace(measure, undefined=None), MessageKind.CLARIFICATION.value, _failures(others)))
+            group, lost = MessageKind.CLARIFICATION.value, _failures(others)
+            rows += _both_averages(own, measure, group, lost, "", by_recording=by_recording, is_void=is_void)
     return rows
+
+
+def _both_averages(
+    own: Resampled, measure: Measure, group: str, lost: Failures, suffix: str, *, by_recording: bool, is_void: bool
+) -> list[Row]:
+    """A group's pooled value and its mean over the recordings where it is defined; the option's average has the plain name."""
+    is_mean = by_recording and measure.name in {one.name for one in AVERAGED}
+    pooled = f"{measure.name}_pooled{suffix}" if is_mean else f"{measure.name}{suffix}"
+    mean = f"{measure.name}{suffix}" if is_mean else f"{measure.name}_per_recording{suffix}"
+    return [
+        own.row(measure, group, lost, name=pooled, is_void=is_void),
+        own.mean_row(replace(measure, undefined=None), group, lost, name=mean, is_void=is_void),
+    ]
 
 
 def _failures(units: Sequence[ScoredUnit]) -> Failures:

@@ -19,6 +19,13 @@ from ml.vocabulary import Status
         ('{"score": 4}', 5, 0.8),
         ("0", 5, 0.0),
         ("**5**", 5, 1.0),
+        ("Score (0-5): 4", 5, 0.8),
+        ("Grade (0–5): 5", 5, 1.0),
+        ("On a 0-5 scale: 4", 5, 0.8),
+        ("Score: 4\nThe response covers steps 2-3 well", 5, 0.8),
+        ("I'd rate this 4/5 because steps 1-2 were fine", 5, 0.8),
+        ("4/5 - 2 small mistakes", 5, 0.8),
+        ("Rating: 4\n- 1 omission", 5, 0.8),
         ("On a scale of 0 to 5, I give it a 4", 5, 0.8),
     ],
 )

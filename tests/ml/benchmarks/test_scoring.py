@@ -106,6 +106,8 @@ def test_silent_with_a_full_stop_is_told_under_the_official_profile(tmp_path, to
     official, lenient = (score_files(file, annotation, profile=one, tools=tools, floors=False).notes for one in ("official", "development"))
     assert any("answers are the word Silent with punctuation: talk" in note for note in official)
     assert not any("punctuation" in note or "--absent-is-silence" in note for note in lenient)
+    both = score_files(file, annotation, tools=tools, floors=False, absent_is_silence=True).notes
+    assert sum("punctuation" in note or note == "Instants that the file lacks are taken for silence." for note in both) == 2
 
 
 def test_every_group_has_pooled_values_and_means_over_recordings(tmp_path, tools):
@@ -138,6 +140,10 @@ def test_clarifications_are_a_category_of_their_own_where_asked_for(tmp_path, to
     assert "clarification" not in set(plain.scores["group"])
     asked = score_files(file, tmp_path / "t.parquet", settings=["clarifications=true"], tools=tools, floors=False)
     assert value(asked, "mistake_f1", "clarification")["value"] == 1.0
+    by_recording = score_files(
+        file, tmp_path / "t.parquet", settings=["clarifications=true", "average=per_recording"], tools=tools, floors=False
+    )
+    assert value(by_recording, "mistake_f1_pooled", "clarification")["value"] == 1.0
     assert value(asked, "mistake_fp")["value"] == 1.0
 
 

@@ -113,6 +113,8 @@ def test_retry_after_in_every_form():
     assert retry_after_s({"retry-after": format_datetime(now - timedelta(seconds=30), usegmt=True)}, now) == 0.0
     assert retry_after_s({"retry-after": "later"}) is None
     assert retry_after_s({}) is None
+    assert retry_after_s({"retry-after": "604800"}) == 604_800.0  # a week is an answer too: the run stops
+    assert retry_after_s({"retry-after": "nan"}) is None
 
 
 @pytest.mark.parametrize(

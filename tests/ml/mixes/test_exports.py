@@ -102,6 +102,9 @@ def test_several_samples_of_a_video_are_takes_of_their_own_in_the_qicd_layout(tm
     card = yaml.safe_load((tmp_path / "README.md").read_text().split("---")[1])["configs"]
     assert [entry["config_name"] for entry in card] == ["main"]
     assert [len(list(tmp_path.glob(part["path"]))) for part in card[0]["data_files"]] == [1]
+    shared = [sample("a", recording_id="captaincook4d/8_16"), sample("b", recording_id="qicd/8_16")]
+    both = qicd_rows(build_mix("m", MixSettings(weights={"ego_comist": 1.0}), [samples(*shared)]).frame)
+    assert sorted(both["video_id"]) == ["8_16~1", "8_16~2"]
     with pytest.raises(InputError, match="stands in two rows"):
         check_qicd([*qicd_rows(mixed).iter_rows(named=True), *qicd_rows(mixed).iter_rows(named=True)])
 
