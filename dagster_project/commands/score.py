@@ -65,7 +65,8 @@ def score(
     folder = writable_folder(given(out) if out is not None else given(f"{predictions.stem}_scores"), "--out")
     _quiet_models()
     with console.status("reading") as status:
-        data = find_benchmark(_named(benchmark), store)
+        named = _named(benchmark)
+        data = find_benchmark(named, store)
         tools = _tools(settings, data.family, judge, judge_model, judge_url, embedder, (bertscore, bertscore_layers, bertscore_raw))
         result = score_files(
             given(predictions),
@@ -76,7 +77,7 @@ def score(
             profile=profile,
             tools=tools,
             floors=floors,
-            median_step_s=training_median_step_s(store),
+            median_step_s=None if isinstance(named, Path) else training_median_step_s(store),
             timelines=timelines,
             absent_is_silence=absent_is_silence,
             progress=status.update,

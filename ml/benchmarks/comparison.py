@@ -91,6 +91,8 @@ def _signed(value: float | None, metric: str) -> str:
     if value is None:
         return "–"
     text = figure(value, metric)
+    if not text.strip("-0.%"):
+        return text.removeprefix("-")
     return f"+{text}" if value > 0 else text
 
 

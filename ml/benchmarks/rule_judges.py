@@ -19,6 +19,8 @@ _DEVIATES = re.compile(
 _AGREES = re.compile(r"\b(?:follows|followed|correct(?:ly)?|as (?:asked|instructed|told)|matches|agrees)\b", re.IGNORECASE)
 _VAGUE_WORDS = 4
 
+Forms = frozenset[str]
+
 
 def quality(inputs: Mapping[str, object]) -> str:
     """0..5 by the overlap of content words with the reference, in both directions (ROUGE-L and word F1, the larger)."""
@@ -40,33 +42,30 @@ def presence(inputs: Mapping[str, object]) -> str:
 
 def element(inputs: Mapping[str, object]) -> str:
     """Whether the deviating element is named, or a word that only one of instruction and truth has."""
-    said = set(_content(str(inputs["answer"])))
-    named = str(inputs["element"]) in said
-    return "YES" if named or said & _changed(inputs) else "NO"
+    said, asked, seen = (_words(inputs, name) for name in ("answer", "instruction", "original"))
+    named = any(str(inputs["element"]) in forms for forms in said)
+    return "YES" if named or _share_of(_without(asked, seen) + _without(seen, asked), said) > 0 else "NO"
 
 
 def observation(inputs: Mapping[str, object]) -> str:
     """Whether the words that the truth has and the instruction has not are in the answer."""
-    said = set(_content(str(inputs["answer"])))
-    seen = set(_content(str(inputs["original"]))) - set(_content(str(inputs["instruction"])))
-    return "YES" if seen and seen <= said else "NO"
+    said, asked, seen = (_words(inputs, name) for name in ("answer", "instruction", "original"))
+    return "YES" if _share_of(_without(seen, asked), said) == 1 else "NO"
 
 
 def failure(inputs: Mapping[str, object]) -> str:
     """Kind of failure by which words the answer holds: those asked for (A), others (B), those seen (C), few (D), else E."""
-    answer = str(inputs["answer"])
-    said, asked = set(_content(answer)), set(_content(str(inputs["instruction"])))
-    seen = set(_content(str(inputs["original"])))
-    if (seen - asked) and (seen - asked) <= said:
+    said, asked, seen = (_words(inputs, name) for name in ("answer", "instruction", "original"))
+    if _share_of(_without(seen, asked), said) == 1:
         return "C"
     if len(said) < _VAGUE_WORDS:
         return "D"
-    if (asked - seen) & said:
+    if _share_of(_without(asked, seen), said) > 0:
         return "A"
-    return "B" if said - asked - seen else "E"
+    return "B" if _without(said, asked + seen) else "E"
 
 
-JUDGE_RULES_VERSION = 1  # raise it when a rule changes, so that stored scores are made anew
+JUDGE_RULES_VERSION = 2  # raise it when a rule changes, so that stored scores are made anew
 JUDGE_RULES: dict[str, Callable[[Mapping[str, object]], str]] = {
     "judge_quality": quality,
     "judge_presence": presence,
@@ -80,8 +79,23 @@ def _content(text: str) -> list[str]:
     return [word for word in unicode_tokens(text) if word not in _FUNCTION_WORDS]
 
 
-def _changed(inputs: Mapping[str, object]) -> set[str]:
-    return set(_content(str(inputs["instruction"]))) ^ set(_content(str(inputs["original"])))
+def _words(inputs: Mapping[str, object], name: str) -> list[Forms]:
+    """Content words of an input, each once with its base form: "slices" is "slice" as well."""
+    import simplemma
+
+    return [frozenset({word, simplemma.lemmatize(word, "en").lower()}) for word in dict.fromkeys(_content(str(inputs[name])))]
+
+
+def _without(words: list[Forms], others: list[Forms]) -> list[Forms]:
+    """Words that share no form with any of the others."""
+    known = frozenset().union(*others)
+    return [forms for forms in words if not forms & known]
+
+
+def _share_of(words: list[Forms], said: list[Forms]) -> float:
+    """Share of words that are said in any form; 0 without words."""
+    known = frozenset().union(*said)
+    return sum(bool(forms & known) for forms in words) / len(words) if words else 0.0
 
 
 def _word_f1(said: list[str], reference: list[str]) -> float:

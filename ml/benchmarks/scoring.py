@@ -334,7 +334,7 @@ def score_files(
         parts.append(run.floor_scores(median_step_s))
     notes = notes_on(run, parts[0], default_options(data.family))
     if floors and data.family is Family.EGO and median_step_s is None:
-        notes = (*notes, f"{TIMER} knows the median step of this very benchmark, as there are no training steps.")
+        notes = (*notes, f"{TIMER} knows the median step of this very benchmark.")
     return Scored(run, pl.concat(parts), notes, timelines)
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from ml.benchmarks.judging import CriteriaCase, QualityJudge, judge_criteria, read_grade
+from ml.benchmarks.rule_judges import JUDGE_RULES
 from ml.llm.backends.rules import RulesBackend
 from ml.llm.client import Client
 from ml.vocabulary import Status
@@ -82,3 +83,19 @@ def test_criteria_are_asked_apart_and_failures_counted():
     assert (judged["m"].claims_mistake, judged["m"].type_right, judged["m"].observation_right, judged["m"].failed) == (True, False, None, 1)
     assert (judged["c"].claims_mistake, judged["c"].type_right, judged["c"].failed) == (False, None, 0)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "type_right", "seen"),
+    [
+        ("No. The person slices the cucumber.", "YES", "YES"),
+        ("No. They slice the cucumber. The verb differs: asked for was peel, seen is slices.", "YES", "YES"),
+        ("No. The person is slicing it.", "YES", "YES"),
+        ("No. The person washes the cucumber.", "NO", "NO"),
+        ("No. They peel the cucumber.", "YES", "NO"),
+    ],
+)
+def test_rules_know_a_verb_in_any_form(answer, type_right, seen):
+    inputs = {"answer": answer, "instruction": "Peel the cucumber.", "original": "Slice the cucumber.", "element": "verb"}
+    assert (JUDGE_RULES["judge_type"](inputs), JUDGE_RULES["judge_observation"](inputs)) == (type_right, seen)
+    assert (JUDGE_RULES["judge_failure"](inputs) == "C") == (seen == "YES")
