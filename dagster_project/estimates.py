@@ -84,7 +84,13 @@ def chosen_recordings(store: TableStore, settings: Settings, pattern: str | None
     found = [identifier for identifier in ids if wanted(identifier)]
     if not found:
         problem = "no recording is imported yet" if not ids else f"none of {len(ids)} imported recordings is chosen"
-        raise InputError(problem, field="recordings", remedy="Run sources_job, or give --recordings a pattern such as 'captaincook4d/*'")
+        known = sorted({one.split("/", 1)[0] for one in ids})
+        remedy = (
+            f"Sources that are imported: {', '.join(known)}; --recordings takes a pattern such as '{known[0]}/*'"
+            if known
+            else "Run sources_job"
+        )
+        raise InputError(problem, field="recordings", remedy=remedy)
     return found
 
 

@@ -94,7 +94,8 @@ class Assistants(dg.ConfigurableResource):
                     try:
                         frame = _ask(run, model)
                     except AssistantUnusableError as error:
-                        raise InputError(str(error), record=experiment, remedy="Run again: what is finished is kept") from error
+                        remedy = None if "run again" in str(error) else "Run again: what is finished is kept"
+                        raise InputError(str(error), record=experiment, remedy=remedy) from error
                     usage = model.usage()
             else:
                 frame = _floor(run) if experiment in FLOORS else self._streaming(run)

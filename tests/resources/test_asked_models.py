@@ -46,7 +46,7 @@ def test_a_narrator_without_a_key_ends_the_run(assistants, provider):
     llm = served(provider)["llm"]
     data = assistants(m={"kind": "narration", "llm": llm, "helper": llm})
     provider.play({"kind": "status", "status": 401, "when": "Write one to four", "body": {"error": {"message": "bad key"}}, "times": 0})
-    with pytest.raises(InputError, match=r"narrator: .*bad key.*Run again: what is finished is kept"):
+    with pytest.raises(InputError, match=r"narrator: .*bad key.*Mend this and run again; paid replies are kept$"):
         predict(data, "m", "ego.per_step")
 
 
