@@ -95,7 +95,7 @@ SINGLE = (
     rf"|\b{_WORD}(?:\s+and\s+(?:a|one)\s+(?:half|quarter))?\b)"
 )
 _NUMBER = re.compile(
-    rf"(?<![\w.,/⁄])(?P<low>{SINGLE})(?:(?P<join>\s*(?:-|–|—|\bto\b|\bor\b)\s*)(?P<high>{SINGLE}))?(?![/⁄]\d)",
+    rf"(?<![\w.,])(?<!\d[/⁄])(?P<low>{SINGLE})(?:(?P<join>\s*(?:-|–|—|\bto\b|\bor\b)\s*)(?P<high>{SINGLE}))?(?![/⁄]\d)",
     re.IGNORECASE,
 )
 

@@ -38,6 +38,21 @@ def test_numbers(text, low, high):
     assert (number.low, number.high) == (Fraction(low), Fraction(high))
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("350°F/175°C", ["350", "175"]),
+        ("400°F/205°C", ["400", "205"]),
+        ("2 lb/900 g", ["2", "900"]),
+        ("2½ cups/600 ml", ["5/2", "600"]),
+        ("1/2 cup/118 ml", ["1/2", "118"]),
+        ("1/2/2024", []),
+    ],
+)
+def test_a_slash_joins_two_units(text, values):
+    assert [number.low for number in find_numbers(text)] == [Fraction(value) for value in values]
+
+
 @given(st.integers(0, 50), st.sampled_from([None, "1/2", "1/4", "3/4", "1/8", "1/3", "2/3"]), st.sampled_from([Style.SLASH, Style.VULGAR]))
 def test_written_numbers_read_back(whole, rest, style):
     value = Fraction(whole) + Fraction(rest or 0)

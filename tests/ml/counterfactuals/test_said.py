@@ -19,6 +19,8 @@ WATER = (
 )
 BAKE = ("temperature", "Bake at 350°F (175°C)", {"heat_setting": "350°F", "counterfactual_heat_setting": "300°F"})
 PAN = ("temperature", "Cook it in a medium pan on medium heat", {"heat_setting": "medium heat", "counterfactual_heat_setting": "low heat"})
+OVEN = ("temperature", "Preheat the oven to 400°F/205°C", {"heat_setting": "400°F/205°C", "counterfactual_heat_setting": "350°F/175°C"})
+BEEF = ("measurement", "Add 1 lb/450 g of beef", {"ingredient": "beef", "quantity": "1 lb/450 g", "counterfactual_quantity": "2 lb/900 g"})
 COLD = ("temperature", "Rinse the rice under cold water", {"heat_setting": "cold", "counterfactual_heat_setting": "hot"})
 DOWN = ("temperature", "Lower the heat", {"heat_setting": "Lower the heat", "counterfactual_heat_setting": "Raise the heat"})
 MUFFIN = (
@@ -49,6 +51,9 @@ GENTLY = ("technique", "Gently stir the batter", {"technique": "gently stir", "c
         (HALF, "Boil it for a minute and a half."),
         (HALF, "Boil it for 1:30 on the timer."),
         (WATER, "Heat the water to between 150 and 160 °F (66-71 °C)."),
+        (OVEN, "Preheat the oven to 350°F/175°C"),
+        (OVEN, "Preheat the oven to 350 F (175 C)"),
+        (BEEF, "Add 2 lb/900 g of beef"),
         (PAN, "Cook it in a medium pan over a low flame"),
         (PAN, "Cook it gently in a medium pan, on gentle heat"),
         (COLD, "Rinse the rice under hot running water"),
@@ -82,6 +87,8 @@ def test_other_words_for_the_change_are_taken(case, changed):
         (WATER, "Heat the water to 150-160 F or 91-96 C."),
         (WATER, "Heat the water to 150-160 F."),
         (BAKE, "Bake at 300°F (175°C)"),
+        (OVEN, "Preheat the oven to 350°F/205°C"),
+        (BEEF, "Add 2 lb/450 g of beef"),
         (PAN, "Cook it in a low pan on medium heat, in a medium way"),
         (PAN, "Cook it in a medium pan"),
         (COLD, "Rinse the rice under water"),
