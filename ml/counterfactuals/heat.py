@@ -89,6 +89,7 @@ _TURN = re.compile(
     r"|\bturn\s+(?:the\s+)?(?:heat|flame|temperature|burner|fire)\s+(?P<way>down|up)\b",
     re.IGNORECASE,
 )
+_TO = re.compile(r"(?:\s+(?:back|up|down))*(?:\s+from\s+\S+)?\s+to\s+(?:(?:an?|the|about)\s+)*", re.IGNORECASE)
 _CONDITIONAL = re.compile(r"\bif\b", re.IGNORECASE)
 
 
@@ -143,13 +144,16 @@ def find_heat(text: str, *, heating: bool = True) -> list[Heat]:
             number = find_numbers(match[group])[0]
             moved = Number(number.low, number.high, number.style, match.start(group) + number.start, match.start(group) + number.end)
             found.append(Heat(kind, match[0], match.start(), match.end(), float(number.low), (Reading(moved, ""),)))
+    turned = [match.end() for match in _TURN.finditer(text)]
     for match in _LEVEL.finditer(text):
         group = "level" if match["level"] else "bare"
-        if group == "bare" and not heating:
+        if group == "bare" and not heating and not any(_TO.fullmatch(text, end, match.start(group)) for end in turned):
             continue
         start, end = match.start(group), match.end()
         found.append(Heat(HeatKind.LEVEL, text[start:end].strip(), start, end, float(_level_rank(match[group]))))
     for match in _TURN.finditer(text):
+        if _is_set_to(text, match.end(), found):
+            continue
         found.append(Heat(HeatKind.TURN, match[0], match.start(), match.end(), 0.0))
     for match in _STATE.finditer(text):
         state = match["state"]
@@ -160,6 +164,11 @@ def find_heat(text: str, *, heating: bool = True) -> list[Heat]:
         if all(heat.end <= other.start or heat.start >= other.end for other in kept):
             kept.append(heat)
     return sorted(kept, key=lambda heat: (heat.kind is HeatKind.STATE, heat.start))
+
+
+def _is_set_to(text: str, end: int, settings: list[Heat]) -> bool:
+    """Whether a setting is what the heat is turned to: "reduce the heat to low" sets it low."""
+    return any(_TO.fullmatch(text, end, setting.start) for setting in settings)
 
 
 def _unstopped(text: str, end: int) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 from ml.counterfactuals.amounts import change_amount, read_amount
 from ml.counterfactuals.durations import change_duration, read_duration
 from ml.counterfactuals.editing import apply_edits, pick_by
-from ml.counterfactuals.heat import HeatKind, change_heat
+from ml.counterfactuals.heat import HeatKind, Turn, change_heat, turns
 from ml.counterfactuals.lexicon.alternatives import HALVABLE
 from ml.counterfactuals.rules import changing, extraction
 from ml.counterfactuals.rules.inflection import capitalised_like, mend_articles, plural, singular_like
@@ -140,8 +140,29 @@ def instruct_timing(inputs: Inputs) -> str:
     return _replaced(inputs, "amount_of_time", "counterfactual_amount_of_time", extraction.find_timing)
 
 
+# "reduce the heat to", "turn the burner down from high to", right before a setting.
+_TURNED_TO: Final = re.compile(
+    r"\b(?:(?P<verb>(?:lower|rais|reduc|decreas|increas)(?:e|ing)?|turn\s+(?:up|down))(?P<thing>\s+(?:[a-z'-]+\s+){0,3}?[a-z]+)"
+    r"|(?P<turn>turn)(?P<turned>\s+(?:[a-z'-]+\s+){0,3}?[a-z]+)\s+(?:up|down))"
+    r"(?:\s+back)?(?:\s+from\s+\S+)?(?P<to>\s+to\s+(?:(?:an?|the|about)\s+)*)$",
+    re.IGNORECASE,
+)
+
+
 def instruct_temperature(inputs: Inputs) -> str:
-    return _replaced(inputs, "heat_setting", "counterfactual_heat_setting", extraction.find_heat_setting)
+    """The instruction with the other setting. A verb that says the other way gives way: not "reduce the heat to high" but "set"."""
+    instruction, wanted = _text(inputs, "instruction"), Turn.DOWN if inputs.get("direction") == "lower" else Turn.UP
+    found = extraction.find_heat_setting(instruction)
+    replaced = _replaced(inputs, "heat_setting", "counterfactual_heat_setting", extraction.find_heat_setting)
+    if found is not None and found.kind is HeatKind.TURN and re.match(r"\s+(?:back\s+)?to\b", instruction[found.end :]):
+        return NONE  # "reduce the heat to a simmer": the other way does not lead there
+    if found is None or found.kind is HeatKind.TURN or not replaced.startswith(instruction[: found.start]):
+        return replaced
+    match = _TURNED_TO.search(instruction[: found.start])
+    if match is None or wanted in turns(match[0]):
+        return replaced
+    verb = capitalised_like(match[0], "setting" if match["verb"].endswith("ing") else "set") if match["verb"] else match["turn"]
+    return replaced[: match.start()] + verb + (match["thing"] or match["turned"]) + match["to"] + replaced[found.start :]
 
 
 def _replaced(inputs: Inputs, old: str, new: str, find: Callable[[str], object | None]) -> str:

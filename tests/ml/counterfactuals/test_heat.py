@@ -1,6 +1,7 @@
 import pytest
 
 from ml.counterfactuals.heat import HeatKind, change_heat, find_heat
+from ml.counterfactuals.rules.functions import NONE, instruct_temperature
 from tests.ml.counterfactuals.readings import heat
 
 
@@ -15,6 +16,10 @@ def first(n: int) -> int:
         ("Simmer over low heat for 5 minutes", HeatKind.LEVEL, "low heat"),
         ("Fry over medium-high heat", HeatKind.LEVEL, "medium-high heat"),
         ("Turn the burner to medium.", HeatKind.LEVEL, "medium"),
+        ("Reduce the heat to low", HeatKind.LEVEL, "low"),
+        ("Turn up the heat to high.", HeatKind.LEVEL, "high"),
+        ("Reduce the temperature from high to medium", HeatKind.LEVEL, "medium"),
+        ("Lower the heat", HeatKind.TURN, "Lower the heat"),
         ("Bake at 350°F for 35 minutes", HeatKind.DEGREES, "350°F"),
         ("Heat to 195-205 °F or 91-96 °C", HeatKind.DEGREES, "195-205 °F or 91-96 °C"),
         ("Heat to 195-205 °F or 91-96 °C.", HeatKind.DEGREES, "195-205 °F or 91-96 °C"),
@@ -66,3 +71,22 @@ def test_ends_of_the_scale_have_no_change():
 
 def test_both_units_change():
     assert change_heat("195-205 °F or 91-96 °C", True, first) == "175 °F or 79 °C"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "direction", "expected"),
+    [
+        ("Reduce the heat to low", "low", "high", "higher", "Set the heat to high"),
+        ("Reduce the heat to medium", "medium", "low", "lower", "Reduce the heat to low"),
+        ("Turn up the heat to high.", "high", "medium", "lower", "Set the heat to medium."),
+        ("Boil it, then turn the heat down to low", "low", "medium", "higher", "Boil it, then turn the heat to medium"),
+        ("Increase heat from medium to high", "high", "low", "lower", "Set heat to low"),
+        ("Reducing the heat to low, stir", "low", "high", "higher", "Setting the heat to high, stir"),
+        ("Reduce the oven to 350°F", "350°F", "400°F", "higher", "Set the oven to 400°F"),
+        ("Lower the heat", "Lower the heat", "Raise the heat", "higher", "Raise the heat"),
+        ("Reduce heat to a simmer", "Reduce heat", "Increase heat", "higher", NONE),
+    ],
+)
+def test_the_verb_does_not_say_the_other_way_than_the_setting(text, old, new, direction, expected):
+    inputs = {"instruction": text, "heat_setting": old, "counterfactual_heat_setting": new, "direction": direction}
+    assert instruct_temperature(inputs) == expected
