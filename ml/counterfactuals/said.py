@@ -40,6 +40,30 @@ def _kept(original: Sequence[T], new: Sequence[T], same: Callable[[T], bool]) ->
     return after > 0 and after >= before
 
 
+def _changes_too(value: str) -> str:
+    return f"the changed instruction changes {value!r} too"
+
+
+_NUMBERED: Final = re.compile(r"^\s*(?:step\s+)?\d+\s*[.):]\s+", re.IGNORECASE)
+_ASIDE: Final = re.compile(r"\([^()]*\)")
+_EACH: Final = re.compile(r"\b(?:each|both)\b", re.IGNORECASE)
+
+
+def _beside(text: str) -> str:
+    """A text without the number of a step and without what stands in brackets: a second unit or a total changes with the first."""
+    return _ASIDE.sub(" ", _NUMBERED.sub("", text))
+
+
+def _first_lost(others: Sequence[T], new: Sequence[T], same: Callable[[T, T], bool], is_asked: Callable[[T], bool], text: str) -> T | None:
+    """The first of the other values of the original that no longer stands so often; one that equals the asked value stands once more."""
+    for other in others:
+        expected = _count(others, lambda entry, other=other: same(entry, other))  # type: ignore[misc]
+        expected += is_asked(other) and _EACH.search(text) is None
+        if _count(new, lambda entry, other=other: same(entry, other)) < expected:  # type: ignore[misc]
+            return other
+    return None
+
+
 def _same_number(a: Number, b: Number) -> bool:
     return abs(a.low - b.low) <= abs(b.low) * _CLOSE and abs(a.high - b.high) <= abs(b.high) * _CLOSE
 
@@ -107,7 +131,20 @@ def check_amount_instruction(instruction: str, fields: Fields, changed: str) -> 
             continue
         if _kept(old, found, lambda other, part=part: _same_part(other, part)):  # type: ignore[misc]
             return _keeps(used.text[part.start : part.end])
-    return None
+    beside = _beside(before)
+    others = [part for part in _parts(beside) if _is_telling(part) and not any(_same_part(part, own) for own in used.parts)]
+    lost = _first_lost(others, found, _same_amount, lambda part: any(_same_part(part, wanted) for wanted in asked.parts), changed)
+    return _changes_too(beside[lost.start : lost.end]) if lost is not None else None
+
+
+def _same_amount(a: Part, b: Part) -> bool:
+    """The same, in whichever unit; a unit may go without saying: "into 2 pieces", "in two"."""
+    return _same_part(a, b) or _same_size(a, b) or ((a.unit is None or b.unit is None) and _same_number(a.number, b.number))
+
+
+def _is_telling(part: Part) -> bool:
+    """Whether a number states an amount: of those without a unit, not the "one" of "one at a time" nor the half of "in half"."""
+    return part.unit is not None or (part.number.low > 1 and part.number.low.denominator == 1)
 
 
 def check_amount_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
@@ -141,7 +178,11 @@ def check_time_instruction(instruction: str, fields: Fields, changed: str) -> st
         return None
     if not any(_same_time(time, asked) for time in found):
         return _lacks("changed instruction", fields["counterfactual_amount_of_time"])
-    return _keeps(fields["amount_of_time"]) if _kept(old, found, lambda time: _same_time(time, used)) else None
+    if _kept(old, found, lambda time: _same_time(time, used)):
+        return _keeps(fields["amount_of_time"])
+    others = [time for time in _times(_beside(in_digits(instruction))) if not _same_time(time, used)]
+    lost = _first_lost(others, found, _same_time, lambda time: _same_time(time, asked), changed)
+    return _changes_too(lost.text) if lost is not None else None
 
 
 def check_time_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:

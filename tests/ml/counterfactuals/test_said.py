@@ -32,6 +32,19 @@ WHISK = ("preparation", "Whisk the eggs", {"method": "whisk", "counterfactual_me
 CARROT = ("technique", "Slice the carrot.", {"technique": "slice", "counterfactual_technique": "dice"})
 
 
+COOL = (
+    "timing",
+    "Bake for 20 minutes, then cool for 5 minutes",
+    {"amount_of_time": "20 minutes", "counterfactual_amount_of_time": "30 minutes"},
+)
+SOON = (COOL[0], COOL[1], {"amount_of_time": "20 minutes", "counterfactual_amount_of_time": "5 minutes"})
+SIDES = ("timing", "Fry 2 minutes a side (4 minutes in all)", {"amount_of_time": "2 minutes", "counterfactual_amount_of_time": "3 minutes"})
+CUPS = (
+    "measurement",
+    "Add 3 eggs and 2 cups of milk, one at a time, into 2 bowls",
+    {"ingredient": "milk", "quantity": "2 cups", "counterfactual_quantity": "1 cup"},
+)
+FLOUR = ("measurement", "Add 2 cups of flour (250 g)", {"ingredient": "flour", "quantity": "2 cups", "counterfactual_quantity": "1 cup"})
 ONE = ("measurement", "Crack 2 eggs into the bowl", {"ingredient": "eggs", "quantity": "2", "counterfactual_quantity": "1"})
 LESS = ("timing", "Boil it for 1 minute.", {"amount_of_time": "1 minute", "counterfactual_amount_of_time": "30 seconds"})
 ICE = ("temperature", "Cover it with hot water", {"heat_setting": "hot", "counterfactual_heat_setting": "cold"})
@@ -47,6 +60,12 @@ GENTLY = ("technique", "Gently stir the batter", {"technique": "gently stir", "c
         (COCOA, "Add a couple of scoops of cocoa to the bowl."),
         (EGGS, "Whisk three eggs with 2 cups of milk"),
         (EGG, "Fry the egg for two minutes."),
+        (COOL, "Bake for half an hour, then let it cool for 300 seconds"),
+        (SOON, "Bake for 5 minutes, then cool for 5 minutes"),
+        (SOON, "Bake, then cool, for 5 minutes each"),
+        (SIDES, "Fry 3 minutes a side (6 minutes in all)"),
+        (CUPS, "1. Add three eggs and 1 cup of milk into two bowls"),
+        (FLOUR, "Add 1 cup of flour (125 g)"),
         (EGG, "Fry the egg for 120 sec."),
         (HALF, "Boil it for a minute and a half."),
         (HALF, "Boil it for 1:30 on the timer."),
@@ -83,6 +102,11 @@ def test_other_words_for_the_change_are_taken(case, changed):
         (COCOA, "Add some cocoa to the bowl."),
         (EGGS, "Whisk 2 eggs and 3 cups of milk"),
         (EGG, "Fry the egg for 5 minutes and 2 seconds."),
+        (COOL, "Bake for 30 minutes, then cool for 10 minutes"),
+        (COOL, "Bake for 20 minutes, then cool for 30 minutes"),
+        (COOL, "Bake for 30 minutes, then cool"),
+        (SOON, "Bake for 5 minutes, then cool for 10 minutes"),
+        (CUPS, "Add 1 egg and 1 cup of milk into 2 bowls"),
         (EGG, "Fry the egg for 2 minutes, then for 5 minutes."),
         (WATER, "Heat the water to 150-160 F or 91-96 C."),
         (WATER, "Heat the water to 150-160 F."),
