@@ -14,6 +14,7 @@ from ml.counterfactuals.amounts import Amount, Part, read_amount, read_part
 from ml.counterfactuals.durations import Duration, find_clock_times, find_durations, read_duration
 from ml.counterfactuals.heat import Heat, HeatKind, find_heat, level_ranks, read_heat, state_ranks, turns
 from ml.counterfactuals.numbers import Number, find_numbers
+from ml.counterfactuals.praise import and_no_praise
 from ml.counterfactuals.reading import Fields
 from ml.counterfactuals.rules.phrases import singular
 from ml.counterfactuals.spelled_numbers import in_digits
@@ -147,8 +148,9 @@ def _is_telling(part: Part) -> bool:
     return part.unit is not None or (part.number.low > 1 and part.number.low.denominator == 1)
 
 
+@and_no_praise
 def check_amount_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
-    """The feedback must name the asked amount, in one unit or as the bare number."""
+    """The feedback must tell of a mistake and name the asked amount, in one unit or as the bare number."""
     asked = read_amount(in_digits(fields["counterfactual_quantity"]))
     if asked is None:
         return None
@@ -185,8 +187,9 @@ def check_time_instruction(instruction: str, fields: Fields, changed: str) -> st
     return _changes_too(lost.text) if lost is not None else None
 
 
+@and_no_praise
 def check_time_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
-    """The feedback must name the asked time, or its number where the unit goes without saying."""
+    """The feedback must tell of a mistake and name the asked time, or its number where the unit goes without saying."""
     text, wanted = in_digits(feedback), in_digits(fields["counterfactual_amount_of_time"])
     asked = read_duration(wanted)
     if asked is None or any(_same_time(time, asked) for time in _times(text)):
@@ -253,8 +256,9 @@ def _names_setting(text: str, setting: Heat, *, every_unit: bool) -> bool:
             return all(named) if every_unit else any(named)
 
 
+@and_no_praise
 def check_setting_feedback(instruction: str, fields: Fields, feedback: str) -> str | None:
-    """The feedback must name the asked setting, in one unit."""
+    """The feedback must tell of a mistake and name the asked setting, in one unit."""
     asked = read_heat(in_digits(fields["counterfactual_heat_setting"]))
     if asked is None or _names_setting(in_digits(feedback), asked, every_unit=False):
         return None

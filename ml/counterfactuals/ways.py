@@ -11,6 +11,7 @@ from ml.counterfactuals.lexicon.kitchenware import HAND_TOOLS
 from ml.counterfactuals.lexicon.verbs import CLEANING, COOKING_VERBS, CUTTING, HEATING, MIXING
 from ml.counterfactuals.lexicon.ways import OWN_TOOLS, SHAPE_VERBS, SYNONYMS
 from ml.counterfactuals.lexicon.words import words
+from ml.counterfactuals.praise import and_no_praise
 from ml.counterfactuals.rules.parsing import verb_lemma
 from ml.counterfactuals.rules.phrases import singular
 
@@ -155,7 +156,8 @@ def _all_kept(gone: set[str] | frozenset[str], before: Sequence[str], after: Seq
     return bool(gone) and all(0 < before.count(word) <= after.count(word) for word in gone)
 
 
+@and_no_praise
 def check_way_feedback(instruction: str, old: str, new: str, feedback: str) -> str | None:
-    """The feedback must name the way that is asked, by its verb or by its tool."""
+    """The feedback must tell of a mistake and name the way that is asked, by its verb or by its tool."""
     telling = _telling(old, new, instruction)
     return f"the feedback does not say {new!r}" if telling and not _named(telling, old, feedback) else None

@@ -157,6 +157,27 @@ def test_praise_names_nothing(case):
 
 
 @pytest.mark.parametrize(
+    ("case", "feedback"),
+    [
+        (COCOA, "Perfect, 2 scoops it is!"),
+        (EGG, "Great, exactly 2 minutes!"),
+        (PAN, "That's good, low heat."),
+        (CARROT, "Nice dicing of the carrot!"),
+        (WHISK, "Well done with the fork"),
+    ],
+)
+def test_praise_that_names_the_asked_value_is_no_feedback(case, feedback):
+    mistake_type, instruction, fields = case
+    assert "praises" in (MISTAKE_RULES[MistakeType(mistake_type)].check_feedback(instruction, fields, feedback) or "")
+
+
+@pytest.mark.parametrize("feedback", ["Good start, but stop at 2 scoops.", "Nice, though you don’t need more than two scoops."])
+def test_praise_before_a_correction_is_taken(feedback):
+    mistake_type, instruction, fields = COCOA
+    assert MISTAKE_RULES[MistakeType(mistake_type)].check_feedback(instruction, fields, feedback) is None
+
+
+@pytest.mark.parametrize(
     ("text", "digits"),
     [
         ("half a cup", "1/2 cup"),
