@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from ml.counterfactuals.amounts import Amount, Part, read_amount, read_part
 from ml.counterfactuals.durations import Duration, find_clock_times, find_durations, read_duration
 from ml.counterfactuals.heat import Heat, HeatKind, find_heat, level_ranks, read_heat, state_ranks, turns
+from ml.counterfactuals.lexicon.units import UNITS, UnitKind, find_unit
 from ml.counterfactuals.numbers import Number, find_numbers
 from ml.counterfactuals.praise import and_no_praise
 from ml.counterfactuals.reading import Fields
@@ -74,6 +75,21 @@ def _parts(text: str) -> list[Part]:
     return [read_part(text, number) for number in find_numbers(text)]
 
 
+_NOUN: Final = r"\s+(?!(?:of|and|or|in|into|to|with|for|from|on|at|the|an?|then|by|until)\b)[a-z-]+"
+_UNITS_COUNTED: Final = "|".join(sorted(word for word, unit in UNITS.items() if unit.kind in (UnitKind.COUNT, UnitKind.PART)))
+_AFTER_NOUN: Final = re.compile(rf"(?:{_NOUN}){{1,2}}?\s+(?P<unit>{_UNITS_COUNTED})\b", re.IGNORECASE)
+
+
+def _after_noun(text: str) -> list[Part]:
+    """Amounts whose count unit stands behind the thing: "5 garlic cloves", "2 tomato slices"."""
+    found = []
+    for part in _parts(text):
+        match = _AFTER_NOUN.match(text, part.end) if part.unit is None else None
+        if match is not None:
+            found.append(Part(part.number, find_unit(match["unit"]), match.span("unit"), part.start, match.end()))
+    return found
+
+
 def _same_part(a: Part, b: Part) -> bool:
     return _same_number(a.number, b.number) and (a.unit and a.unit.name) == (b.unit and b.unit.name)
 
@@ -107,26 +123,42 @@ def _is_joined(amount: Amount) -> bool:
 
 
 def _says_one(text: str, wanted: Part, ingredient: str) -> bool:
-    """One counted thing may go by its article: "an egg"."""
+    """One counted thing may go by its article: "an egg", "the whole onion", "a single garlic clove"."""
     head = singular(ingredient.lower().split()[-1]) if ingredient else ""
-    if wanted.unit is not None or wanted.number.high != 1 or wanted.number.is_range or not head:
+    if wanted.unit is not None:
+        head = wanted.unit.name if wanted.unit.kind is UnitKind.COUNT else ""
+    if wanted.number.high != 1 or wanted.number.is_range or not head:
         return False
-    return re.search(rf"\b(?:an?|single)\s+(?:[a-z-]+\s+){{0,3}}?{re.escape(head)}\b", text, re.IGNORECASE) is not None
+    return re.search(rf"\b(?:an?|single|whole|entire)\s+(?:[a-z-]+\s+){{0,3}}?{re.escape(head)}\b", text, re.IGNORECASE) is not None
+
+
+def _says_every(found: Sequence[Part], asked: Amount) -> bool:
+    """Whether every part of an amount is said by a number of its own, in whichever unit: "2 lb (0.9 kg)" for "2 lb (900 g)"."""
+    free = list(found)
+    for same in (_same_part, _same_size):
+        left = []
+        for wanted in asked.parts:
+            said = next((part for part in free if same(part, wanted)), None)
+            if said is None:
+                left.append(wanted)
+            else:
+                free = [part for part in free if part.start != said.start]
+        if not left:
+            return True
+        asked = Amount(asked.text, tuple(left))
+    return False
 
 
 def check_amount_instruction(instruction: str, fields: Fields, changed: str) -> str | None:
     """The new amount must be there in every unit, the old one gone in every unit in which it was given."""
     before, after = in_digits(instruction), in_digits(changed)
     asked, used = read_amount(in_digits(fields["counterfactual_quantity"])), amount_in_full(before, in_digits(fields["quantity"]))
-    found, old = _parts(after), _parts(before)
+    found, old = ([*_parts(text), *_after_noun(text)] for text in (after, before))
     if asked is None or used is None:
         return None
-    for wanted in asked.parts:
-        is_only = len(asked.parts) == 1
-        if is_only and _says_one(changed, wanted, fields.get("ingredient", "")):
-            continue
-        if not any(_same_part(part, wanted) or (is_only and _same_size(part, wanted)) for part in found):
-            return _lacks("changed instruction", fields["counterfactual_quantity"])
+    is_one = len(asked.parts) == 1 and _says_one(changed, asked.parts[0], fields.get("ingredient", ""))
+    if not is_one and not _says_every(found, asked):
+        return _lacks("changed instruction", fields["counterfactual_quantity"])
     for part in used.parts:
         if any(_same_part(part, wanted) for wanted in asked.parts):
             continue
@@ -156,7 +188,8 @@ def check_amount_feedback(instruction: str, fields: Fields, feedback: str) -> st
         return None
     if _says_one(feedback, asked.parts[0], fields.get("ingredient", "")):
         return None
-    for part in _parts(in_digits(feedback)):
+    text = in_digits(feedback)
+    for part in [*_parts(text), *_after_noun(text)]:
         for wanted in asked.parts:
             bare = part.unit is None or wanted.unit is None
             if _same_part(part, wanted) or _same_size(part, wanted) or (bare and _same_number(part.number, wanted.number)):

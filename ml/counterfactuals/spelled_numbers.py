@@ -49,6 +49,7 @@ def in_digits(text: str) -> str:
     Made for comparing, not for showing; places in the text move.
     """
     text = _SPELLED.sub(_spelled, text)
+    text = re.sub(rf"\b(?:an?|one|1)\s+({_UNIT})\s+or\s+(?:two|2)\b", r"1-2 \1s", text, flags=re.IGNORECASE)
     text = re.sub(r"\bbetween\s+(\d+)\s*(?:°\s*[FC]?)?\s*and\s+(\d+)", r"\1-\2", text)
     text = re.sub(r"\b(?:an?\s+)?half-(?=hour|minute)", "1/2 ", text, flags=re.IGNORECASE)
     text = re.sub(r"\bhalf\s+an?\s+dozen\b", "6", text, flags=re.IGNORECASE)

@@ -24,6 +24,7 @@ _EMPTY_AFTER: Final = words("up off together in well thoroughly")
 _DIVIDING: Final = words("cut slice chop divide split")
 # A tool of these kinds is another tool.
 _OTHER_KINDS: Final = words("electric hand stick")
+_COUNTERCLOCKWISE: Final = re.compile(r"\b(?:anti|counter)[\s-]?clockwise\b")
 _PLAIN_VERBS: Final = (CUTTING | MIXING | CLEANING | HEATING) - words("pat dry")
 
 
@@ -37,7 +38,7 @@ class _Way:
 
 
 def _tokens(text: str) -> list[str]:
-    return re.findall(r"[a-zé]+(?:-[a-zé]+)*", text.lower())
+    return re.findall(r"[a-zé]+(?:-[a-zé]+)*", _COUNTERCLOCKWISE.sub("counterclockwise", text.lower()))
 
 
 def _concept(word: str) -> str:

@@ -45,6 +45,7 @@ _ALL: Final = (
     _unit("gallon", UnitKind.CUP, "gal", pint="gallon"),
     _unit("liter", UnitKind.METRIC, "litre", "litres", "l", "ltr", pint="liter"),
     _unit("deciliter", UnitKind.METRIC, "decilitre", "decilitres", "dl", pint="deciliter"),
+    _unit("centiliter", UnitKind.METRIC, "centilitre", "centilitres", "cl", pint="centiliter"),
     _unit("milliliter", UnitKind.METRIC, "millilitre", "millilitres", "ml", "mls", pint="milliliter"),
     _unit("gram", UnitKind.METRIC, "g", "gr", "grs", "gm", "gms", "gramme", "grammes", pint="gram"),
     _unit("kilogram", UnitKind.METRIC, "kg", "kgs", "kilo", "kilos", pint="kilogram"),
@@ -108,7 +109,7 @@ UNITS: Final[dict[str, Unit]] = {spelling: unit for unit, spellings in _ALL for 
     "T": next(unit for unit, _ in _ALL if unit.name == "tablespoon"),
     "t": next(unit for unit, _ in _ALL if unit.name == "teaspoon"),
 }
-UNINFLECTED: Final = words("tsp tbsp tbs tblsp oz lb g gr gm kg ml l dl cm mm in sec min hr s h T t pt qt ft")
+UNINFLECTED: Final = words("tsp tbsp tbs tblsp oz lb g gr gm kg ml l dl cl cm mm in sec min hr s h T t pt qt ft")
 
 SIZE_WORDS: Final = frozenset(
     [

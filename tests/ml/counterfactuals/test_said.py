@@ -45,6 +45,22 @@ CUPS = (
     {"ingredient": "milk", "quantity": "2 cups", "counterfactual_quantity": "1 cup"},
 )
 FLOUR = ("measurement", "Add 2 cups of flour (250 g)", {"ingredient": "flour", "quantity": "2 cups", "counterfactual_quantity": "1 cup"})
+GARLIC = (
+    "measurement",
+    "Add 2-3 cloves of garlic",
+    {"ingredient": "garlic", "quantity": "2-3 cloves", "counterfactual_quantity": "5 cloves"},
+)
+CLOVE = (GARLIC[0], "Mince 3 cloves of garlic", {"ingredient": "garlic", "quantity": "3 cloves", "counterfactual_quantity": "1 clove"})
+SLICES = (GARLIC[0], "Cut 4 slices of tomato", {"ingredient": "tomato", "quantity": "4 slices", "counterfactual_quantity": "2 slices"})
+DUAL = (
+    GARLIC[0],
+    "Add 1 lb (450 g) of beef",
+    {"ingredient": "beef", "quantity": "1 lb (450 g)", "counterfactual_quantity": "2 lb (900 g)"},
+)
+JUG = (GARLIC[0], "Pour 250 ml milk into the jug", {"ingredient": "milk", "quantity": "250 ml", "counterfactual_quantity": "400 ml"})
+ONION = (GARLIC[0], "Put half an onion in the pan", {"ingredient": "onion", "quantity": "half", "counterfactual_quantity": "1"})
+TEA = ("timing", "Steep for 3-4 minutes", {"amount_of_time": "3-4 minutes", "counterfactual_amount_of_time": "1-2 minutes"})
+ROUND = ("technique", "Stir it clockwise", {"technique": "stir clockwise", "counterfactual_technique": "stir counterclockwise"})
 ONE = ("measurement", "Crack 2 eggs into the bowl", {"ingredient": "eggs", "quantity": "2", "counterfactual_quantity": "1"})
 LESS = ("timing", "Boil it for 1 minute.", {"amount_of_time": "1 minute", "counterfactual_amount_of_time": "30 seconds"})
 ICE = ("temperature", "Cover it with hot water", {"heat_setting": "hot", "counterfactual_heat_setting": "cold"})
@@ -80,6 +96,14 @@ GENTLY = ("technique", "Gently stir the batter", {"technique": "gently stir", "c
         (MUFFIN, "Split the English muffin into two pieces with a fork"),
         (WHISK, "Use a fork to beat the eggs"),
         (CARROT, "Cut the carrot into small cubes."),
+        (GARLIC, "Add five garlic cloves"),
+        (CLOVE, "Mince a single garlic clove"),
+        (SLICES, "Cut two tomato slices"),
+        (DUAL, "Add 2 lb. (0.9 kg) of beef"),
+        (JUG, "Pour 40 cl of milk into the jug"),
+        (TEA, "Steep for a minute or two"),
+        (ROUND, "Stir it anti-clockwise"),
+        (ROUND, "Stir it counter-clockwise"),
         (ONE, "Crack an egg into the bowl"),
         (LESS, "Boil it for a half-minute."),
         (ICE, "Cover it with ice-cold water"),
@@ -95,6 +119,11 @@ def test_other_words_for_the_change_are_taken(case, changed):
     ("case", "changed"),
     [
         (MILK, "Add 1/2 cup or 60 ml of milk."),
+        (GARLIC, "Add five slices of garlic"),
+        (CLOVE, "Mince three garlic cloves"),
+        (SLICES, "Cut 2 tomatoes into slices"),
+        (DUAL, "Add 2 lb of beef"),
+        (DUAL, "Add 2 lb. (0.45 kg) of beef"),
         (BOTH, "Add some milk or 60 ml."),
         (BOTH, "Add 1/2 cup of milk."),
         (BOTH, "Add 1/2 cup or 60 ml of milk."),
@@ -141,6 +170,9 @@ def test_an_instruction_that_does_not_ask_for_the_change_is_told(case, changed):
         (MUFFIN, "Don't use a knife to cut the muffin, use a fork to split it instead."),
         (WHISK, "You should be using a fork for the eggs."),
         (CARROT, "You are slicing the carrot, it should be cut into cubes."),
+        (ONION, "Use the whole onion, not just half."),
+        (TEA, "It should only steep a minute or two."),
+        (ROUND, "Stir in the opposite direction, anticlockwise."),
         (ONE, "You cracked too many, an egg is enough."),
         (LESS, "That was more than half a minute, stop."),
     ],
