@@ -25,6 +25,8 @@ _DIVIDING: Final = words("cut slice chop divide split")
 # A tool of these kinds is another tool.
 _OTHER_KINDS: Final = words("electric hand stick")
 _COUNTERCLOCKWISE: Final = re.compile(r"\b(?:anti|counter)[\s-]?clockwise\b")
+# "use a fork to mash" is "mash with a fork".
+_USE_TO: Final = re.compile(r"^\s*us(?:e|ing)\s+(?P<tool>(?:[a-z-]+\s+){1,4}?)to\s+(?P<verb>[a-z-]+.*?)\s*$", re.IGNORECASE)
 _PLAIN_VERBS: Final = (CUTTING | MIXING | CLEANING | HEATING) - words("pat dry")
 
 
@@ -53,6 +55,7 @@ def _are_synonyms(a: str, b: str) -> bool:
 @lru_cache(maxsize=10_000)
 def _plainest(text: str) -> _Way | None:
     """ "cut into cubes" is dice, "beat with a whisk" whisk, "warm up" warm, "slice with a knife" slice."""
+    text = _USE_TO.sub(r"\g<verb> with \g<tool>", text)
     found = _tokens(text)
     while len(found) > 1 and found[0].endswith("ly"):
         found = [*found[1:], found[0]]
@@ -79,11 +82,20 @@ def _takes(verb: str, owner: str, tool: str) -> bool:
     return named and any(verb in kind and owner in kind for kind in (MIXING, CUTTING))
 
 
+def _told_fully(way: _Way) -> _Way:
+    """Mincing is chopping finely; mixing takes a spoon as stirring does."""
+    if way.verb == "mix":
+        return _Way("mix", way.rest - {"spoon"})
+    return _Way("chop", way.rest | {"finely"}) if way.verb == "mince" else way
+
+
 def same_way(old: str, new: str) -> bool:
     """Whether two ways differ only in words: "chop" and "cut", "dice" and "cut into cubes". Other tools or shapes tell them apart."""
     a, b = _plainest(old), _plainest(new)
     if a is None or b is None:
         return b is None
+    if _are_synonyms(_told_fully(a).verb, _told_fully(b).verb) and _told_fully(a).rest == _told_fully(b).rest:
+        return True
     return _are_synonyms(a.verb, b.verb) and (a.rest == b.rest or not (b.rest or b.is_full))
 
 

@@ -32,7 +32,6 @@ SYNONYMS: Final = tuple(
         "sift sieve strain",
         "drain strain",
         "halve cut",
-        "simmer boil",
         "peel skin",
         "thaw defrost",
         "chill cool refrigerate",
@@ -102,5 +101,6 @@ SHAPE_VERBS: Final[dict[str, str]] = {
     "chunk": "chop",
     "bit": "chop",
     "matchstick": "julienne",
+    "strip": "julienne",
     "julienne": "julienne",
 }
