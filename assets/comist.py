@@ -70,7 +70,6 @@ def comist_assets() -> list[dg.AssetsDefinition]:
 
         store = tables.store
         made = Fingerprints(store, settings.values).comist_candidates()
-        kinds = {name: source.kind.value for name, source in settings.values.all_sources().items()}
         pairs, recordings = store.scan("counterfactuals").collect(), store.scan("recordings").collect()
         candidates = build_candidates(
             pairs,
@@ -79,7 +78,7 @@ def comist_assets() -> list[dg.AssetsDefinition]:
             _benchmark_texts(tables),
             text_vectors.open().read(candidate_texts(pairs, _benchmark_texts(tables))),
             checks=store.scan("validity_check").collect(),
-            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), recordings, sources_that_share(kinds)),
+            leaks=benchmark_leaks(store.scan("benchmark_steps").collect(), recordings, sources_that_share(settings.values.source_kinds())),
         )
         store.write("comist_candidates", candidates, made_from=made)
         counts = candidates.group_by("status").len().sort("len", "status", descending=[True, False])

@@ -166,8 +166,12 @@ class Fingerprints:
 
     def comist_candidates(self) -> str:
         tables = ("counterfactuals", "feedback_timestamps", "validity_check", "recordings", "benchmark_steps")
-        kinds = {name: source.kind.value for name, source in self.settings.all_sources().items()}
-        return fingerprint(CODE_VERSIONS["comist_candidates"], [self.all_of(name) for name in tables], self.settings.embeddings, kinds)
+        return fingerprint(
+            CODE_VERSIONS["comist_candidates"],
+            [self.all_of(name) for name in tables],
+            self.settings.embeddings,
+            self.settings.source_kinds(),
+        )
 
     def ego_comist(self) -> str:
         inputs = [self.store.made_from(name) for name in ("comist_candidates", "validity_answers")]

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError, TomlConfigSettingsSource
 
-from ml.benchmarks.families import parse_protocol
+from ml.benchmarks.families import Family, parse_protocol
 from ml.errors import InputError
 from ml.setting_sections.benchmarks import CHECKPOINT_FAMILIES, FLOORS, UNTUNED, Assistant, AssistantBackend, AssistantKind, Benchmarks
 from ml.setting_sections.compute import ComputeClasses
@@ -156,14 +156,17 @@ class Settings(BaseSettings):
             raise ValueError(f"benchmarks.experiments: no {unknown_experiments[0]!r}; allowed: {', '.join(sorted(allowed))}")
         return self
 
-    def takes_part(self, experiment: str, protocol: str) -> bool:
-        """Whether an experiment (floor, checkpoint, assistant) can be run under a protocol."""
-        family = parse_protocol(protocol).family
+    def families_of(self, experiment: str) -> tuple[Family, ...]:
+        """Benchmarks that a floor, a checkpoint or an assistant can take part in; none for a name that nobody has."""
         if experiment in FLOORS:
-            return family in FLOORS[experiment]
+            return FLOORS[experiment]
         if experiment in self.assistants:
-            return family in self.assistants[experiment].families
-        return family in CHECKPOINT_FAMILIES
+            return self.assistants[experiment].families
+        return CHECKPOINT_FAMILIES if experiment == UNTUNED or experiment in self.experiments else ()
+
+    def takes_part(self, experiment: str, protocol: str) -> bool:
+        """Whether an experiment can be run under a protocol."""
+        return parse_protocol(protocol).family in self.families_of(experiment)
 
     def benchmark_runs(self) -> list[tuple[str, str]]:
         """(experiment, protocol) of every run that the benchmarks' settings ask for."""
@@ -188,6 +191,10 @@ class Settings(BaseSettings):
             chosen = self.all_sources().get(source)
             types = () if chosen is None else chosen.mistake_types
         return tuple(one for one in types if one in DESCRIPTIVE_MISTAKE_TYPES) if is_proposed else types
+
+    def source_kinds(self) -> dict[str, str]:
+        """Kind of every source that is on, by name."""
+        return {name: source.kind.value for name, source in self.all_sources().items()}
 
     def sources_of_kind(self, kind: SourceKind) -> dict[str, Source]:
         return {name: source for name, source in self.all_sources().items() if source.kind is kind}

@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 from ml.benchmarks.families import BenchmarkProtocol, Family, parse_protocol
 from ml.errors import InputError
 from ml.locks import only_one
-from ml.setting_sections.benchmarks import CHECKPOINT_FAMILIES, FLOORS, UNTUNED, Assistant, AssistantBackend
+from ml.setting_sections.benchmarks import FLOORS, UNTUNED, Assistant, AssistantBackend
 from ml.tables.store import TableStore, file_stem, fingerprint
 from resources.asked_models import Asked, opened, turn_factory
 from resources.checkpoints import Checkpoints
@@ -141,13 +141,8 @@ class Assistants(dg.ConfigurableResource):
 
 
 def _check_taking_part(experiment: str, protocol: BenchmarkProtocol, asked: Assistant | None) -> None:
-    if asked is not None:
-        families = asked.families
-    elif experiment in FLOORS:
-        families = FLOORS[experiment]
-    elif experiment == UNTUNED or experiment in PlatformSettings().values.experiments:
-        families = CHECKPOINT_FAMILIES
-    else:
+    families = asked.families if asked is not None else PlatformSettings().values.families_of(experiment)
+    if not families:
         raise InputError(f"no experiment {experiment!r}", field="benchmarks.experiments", remedy="Declare it in the settings")
     if protocol.family not in families:
         raise InputError(

@@ -19,10 +19,9 @@ from ml.benchmarks.running import Progress, Row, RunJournal, run_units
 from ml.counterfactuals.lexicon.verbs import COOKING_VERBS
 from ml.counterfactuals.rules.parsing import parse, verb_lemma
 from ml.errors import InputError
-from ml.streaming.batch_runtime import StepStream, messages_for_steps
+from ml.streaming.batch_runtime import messages_for_steps, stream_of
 from ml.streaming.features import FeatureCache
 from ml.streaming.runtime import SpeakingModel
-from ml.streaming.samples import block_range, block_times
 from ml.streaming.streams import Utterance
 from ml.tables.declarations.results import GUIDANCE_PREDICTIONS
 from ml.vocabulary import Status
@@ -113,14 +112,7 @@ def request_in(text: str) -> str | None:
 def _utterances(speaker: SpeakingModel, features: FeatureCache, item: GuideMeItem, requests: Sequence[Request]) -> list[Utterance]:
     if item.video_file is None:
         raise InputError("the recording has no video", record=item.video_id)
-    streams = [
-        StepStream(
-            one.text,
-            features.of_clip(item.video_file, one.start_s, one.end_s),
-            tuple(block_times(block) for block in block_range(one.start_s, one.end_s)),
-        )
-        for one in requests
-    ]
+    streams = [stream_of(features, item.video_file, one.text, one.start_s, one.end_s) for one in requests]
     return [utterance for messages in messages_for_steps(speaker, streams) for utterance in messages.utterances]
 
 

@@ -15,7 +15,7 @@ from ml.benchmarks.ego.run_end import with_run_end
 from ml.benchmarks.families import parse_protocol
 from ml.benchmarks.running import Progress, Row, RunJournal, Units
 from ml.errors import InputError
-from ml.streaming.batch_runtime import StepStream, messages_as_they_end
+from ml.streaming.batch_runtime import StepStream, messages_as_they_end, stream_of
 from ml.streaming.features import FeatureCache
 from ml.streaming.runtime import SpeakingModel
 from ml.streaming.samples import block_range, block_times
@@ -147,9 +147,7 @@ def _recipe(features: FeatureCache, steps: list[Row]) -> _Recipe:
 
 
 def _stream(features: FeatureCache, step: Row) -> StepStream:
-    start_s, end_s = float(str(step["start_s"])), float(str(step["end_s"]))
-    clip = features.of_clip(_video(step), start_s, end_s)
-    return StepStream(str(step["instruction"]), clip, tuple(block_times(block) for block in block_range(start_s, end_s)))
+    return stream_of(features, _video(step), str(step["instruction"]), float(str(step["start_s"])), float(str(step["end_s"])))
 
 
 def _video(step: Row) -> str:

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 import torch
 
+from ml.streaming.features import FeatureCache
 from ml.streaming.generate import continue_greedily
 from ml.streaming.head import Decision
 from ml.streaming.layout import Sequence3D, parse_reply, time_string
 from ml.streaming.runtime import SpeakingModel
+from ml.streaming.samples import block_range, block_times
 from ml.streaming.streams import StreamVoice, Utterance
 
 FORWARD_TOKENS = 16_384
@@ -26,6 +28,12 @@ class StepStream:
     instruction: str
     features: torch.Tensor
     times_s: tuple[tuple[float, ...], ...]
+
+
+def stream_of(features: FeatureCache, video_path: str, instruction: str, start_s: float, end_s: float) -> StepStream:
+    """The stream of a stretch of a video. Raises ``InputError`` where the video is shorter or cannot be read."""
+    times = tuple(block_times(block) for block in block_range(start_s, end_s))
+    return StepStream(instruction, features.of_clip(video_path, start_s, end_s), times)
 
 
 @dataclass

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ml.errors import InputError
-from ml.streaming.batch_runtime import StepStream, block_probabilities
+from ml.streaming.batch_runtime import StepStream, block_probabilities, stream_of
 from ml.streaming.checkpoint_files import THRESHOLDS_FILE
 from ml.streaming.features import FeatureCache
 from ml.streaming.runtime import SpeakingModel
-from ml.streaming.samples import TrainingSample, block_range, block_times
+from ml.streaming.samples import TrainingSample
 from ml.streaming.settings import Thresholds
 from ml.streaming.streams import StreamVoice
 from ml.vocabulary import MessageKind
@@ -57,12 +57,11 @@ def validation_streams(samples: Sequence[TrainingSample], features: FeatureCache
         if len(sample.messages) != 1:
             continue
         try:
-            clip = features.of_clip(sample.video_path, sample.start_s, sample.end_s)
+            stream = stream_of(features, sample.video_path, sample.instruction, sample.start_s, sample.end_s)
         except InputError:
             continue
-        times = tuple(block_times(block) for block in block_range(sample.start_s, sample.end_s))
-        if times:
-            streams.append(StepStream(sample.instruction, clip, times))
+        if stream.times_s:
+            streams.append(stream)
             used.append(sample)
     return streams, used
 

@@ -11,8 +11,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import pytest
-
 QUERY = "{workspaceOrError{... on Workspace{locationEntries{name loadStatus locationOrLoadError{__typename}}}}}"
 
 
@@ -45,7 +43,6 @@ def processes_of(data):
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are read from /proc")
 def test_it_answers_and_ctrl_c_ends_all_its_processes(tmp_path):
     port = free_port()
     environment = os.environ | {"INTERJECT_DATA": str(tmp_path / "data"), "OMP_NUM_THREADS": "1"}

@@ -1,7 +1,8 @@
-"""Chats with pictures and without videos: Qwen's (2.5-VL, 3-VL, 3.5) where torchvision is not installed, InternVL's everywhere.
+"""Chats with pictures and without videos: Qwen's (2.5-VL, 3-VL, 3.5) and InternVL's.
 
 Their own processors in transformers need torchvision for videos even if only pictures are shown, and torchvision has no wheel for every
-build of torch. Pictures are prepared by transformers' PIL image processors. For Qwen, tokens and pixels are those of the full processor.
+build of torch. Pictures are prepared by transformers' PIL image processors, on every machine alike. For Qwen, tokens are those of the full
+processor.
 InternVL's would cut every picture into up to 12 tiles; here a picture is one tile, as in its processor for the frames of a video.
 """
 
@@ -100,13 +101,12 @@ class InternVLPictures(PictureProcessor):
 
 
 def load_processor(model: str) -> Any:
-    """``InternVLPictures``; for Qwen without torchvision, ``QwenPictures``; for any other the model's own processor."""
+    """``QwenPictures`` or ``InternVLPictures``; for any other model its own processor."""
     from transformers import AutoConfig, AutoProcessor
-    from transformers.utils import is_torchvision_available
 
     kind = AutoConfig.from_pretrained(model).model_type
     if kind in INTERNVL_TYPES:
         return InternVLPictures(model)
-    if kind in QWEN_TYPES and not is_torchvision_available():
+    if kind in QWEN_TYPES:
         return QwenPictures(model)
     return AutoProcessor.from_pretrained(model)

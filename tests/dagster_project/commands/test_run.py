@@ -32,17 +32,21 @@ def prompts(provider):
     return Counter(json.dumps(call["body"], sort_keys=True) for call in provider.calls())
 
 
+def _kill_after_two_units(command, environment, data):
+    first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline and _units(data) < 2:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+
+
 def test_killed_in_the_middle_it_goes_on_without_repeating_a_call(data, provider):
     provider.play(CLIP, delay_s=0.7)
     one = {"units_at_once": 1, "llm": {"backend": "openai", "model": "m", "base_url": f"{provider.url}/v1"}}
     environment = os.environ | {"INTERJECT_DATA": str(data), "OMP_NUM_THREADS": "1", "INTERJECT_ASSISTANTS": json.dumps({"one": one})}
     command = [*COMMAND, "one", "cook.default"]
-    first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and _units(data) < 2:
-        time.sleep(0.02)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+    _kill_after_two_units(command, environment, data)
     finished = _units(data)
     assert 2 <= finished < 4
     assert not TableStore(data / "tables").has("clip_predictions", "one/cook.default")
@@ -67,12 +71,7 @@ def test_a_streaming_checkpoint_killed_in_the_middle_goes_on_from_what_it_kept(d
     store.write("benchmark_messages", store.read("benchmark_messages", "ego").clear(), "many")
     environment = os.environ | {"INTERJECT_DATA": str(data), "OMP_NUM_THREADS": "1"}
     command = [*COMMAND, "untuned_base", "many.per_step"]
-    first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline and _units(data) < 2:
-        time.sleep(0.02)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+    _kill_after_two_units(command, environment, data)
     (journal,) = (data / "runs").glob("*.jsonl")
     assert 2 <= _units(data) < 140
     begun, *kept = [json.loads(line) for line in journal.read_text().splitlines()[: _units(data) + 1]]

@@ -5,7 +5,6 @@ import io
 import pytest
 import torch
 from PIL import Image
-from transformers.utils import is_torchvision_available
 
 from ml.errors import InputError
 from ml.llm.backends.picture_processors import InternVLPictures, QwenPictures
@@ -16,7 +15,6 @@ from ml.llm.requests import Request
 from ml.vocabulary import Status
 from tests.ml.llm.tiny_chats import build
 
-pytestmark = pytest.mark.skipif(is_torchvision_available(), reason="transformers' own processor is used where torchvision is")
 KINDS = ("qwen2_5_vl", "qwen3_vl", "qwen3_5", "internvl")
 
 
