@@ -39,12 +39,14 @@ def test_every_layout_is_written_and_read_back(frame, tmp_path):
 
 
 def test_the_datasets_library_loads_the_folder(frame, tmp_path):
-    export_mix(frame, tmp_path, [Layout.DATASETS])
+    import datasets
+
+    export_mix(frame, tmp_path, [Layout.DATASETS, Layout.QICD])
     by_split = read_dataset_folder(tmp_path / "datasets")
     assert {name: rows.height for name, rows in by_split.items()} == {"train": 2, "validation": 1}
-    datasets = pytest.importorskip("datasets")
-    loaded = datasets.load_dataset(str(tmp_path / "datasets"), cache_dir=str(tmp_path / "cache"))
-    assert {name: rows.num_rows for name, rows in loaded.items()} == {"train": 2, "validation": 1}
+    for folder, configuration in (("datasets", "default"), ("qicd", "main")):
+        loaded = datasets.load_dataset(str(tmp_path / folder), configuration, cache_dir=str(tmp_path / "cache"))
+        assert {name: rows.num_rows for name, rows in loaded.items()} == {"train": 2, "validation": 1}
 
 
 @pytest.mark.parametrize(
